@@ -10,8 +10,8 @@
 #define PRECISION 0.02
 #define TIME_BUDGET 30.0
 #define MAX_SAMPLES 10000
-/* Default of --min-time without --repeat: least time of all timed calls together, in seconds. In
- * less time, one disturbance could slow down all calls. */
+/* Default of --min-time without --repeat, in seconds: least time of all timed calls of a
+ * measurement together. In less time, one disturbance could slow down all calls. */
 #define MIN_TIME 0.005
 
 static const char *const cache_words[] = {"warm", "cold", "both", NULL};
@@ -165,8 +165,9 @@ static bool is_adaptive(const struct bench_own *own)
     return own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
 }
 
-/* Sets how often and how long messages are timed. --repeat fixes the number of runs, so that two
- * processes do the same work; without it, runs go on until the median is precise enough. */
+/* Sets how often and how long messages are timed. With only --repeat, the number of runs is fixed,
+ * so that two processes do the same work. Without --repeat, runs go on until the median is precise
+ * enough or a limit is reached. */
 static int take_timing(struct gcb_suite_plan *s, const struct bench_options *o,
                        struct gcb_diag *diag)
 {
@@ -202,7 +203,7 @@ int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct 
         if (strstr(text, "plugin:") || strstr(text, "exec:"))
             err = gcb_diag_set(&why, GCB_E_INVALID,
                                "a suite cannot name a plug-in: give --method yourself");
-        /* without --method, all methods run */
+        /* "all" sets no option: without --method, all methods run */
         else if (strcmp(key, "methods") != 0 || strcmp(text, "all") != 0)
             err = opt_set_field(&cmd_bench.spec, out, key, text, &why);
     }

@@ -6,7 +6,7 @@
 #include "src/tool/run/kernels.h"
 #include "src/tool/run/suite.h"
 
-/* The options of `bench`, and the plan that follows from them before any file is read. */
+/* Options that only `bench` has. */
 struct bench_own {
     const char *suite;
     /* an item of these lists may have several values, separated by commas */
@@ -32,22 +32,24 @@ struct bench_options {
     struct bench_kernels_options kernels;
 };
 
-extern const struct opt_row bench_suite_rows[];   /* row of --suite */
-extern const struct opt_row bench_case_rows[];    /* rows for struct bench_own */
-extern const struct opt_row bench_timing_rows[];  /* rows for struct bench_own */
-extern const struct opt_row bench_kernels_rows[]; /* rows for struct bench_kernels_options */
-extern const struct opt_row bench_show_rows[];    /* rows for struct bench_own */
+/* Rows of struct bench_kernels_options, and of struct bench_own in four groups. */
+extern const struct opt_row bench_kernels_rows[];
+extern const struct opt_row bench_suite_rows[], bench_case_rows[], bench_timing_rows[];
+extern const struct opt_row bench_show_rows[];
 
-/* Fills zeroed options with the fields of a suite, whose texts they borrow. GCB_E_INVALID: a field
- * is unknown, has a wrong value or names a plug-in. Release the lists of *out with opt_fini, also
- * on failure. */
+/* Fills zeroed options with the fields of a suite, whose texts they borrow; options that are not
+ * among the fields get their initial values. GCB_E_INVALID: a field is unknown, has a wrong value
+ * or names a plug-in. Release the lists of *out with opt_fini, also on failure. */
 int bench_fill(struct bench_options *out, const struct gcb_suite *suite, struct gcb_diag *diag);
 
 /*
  * Reads the suite of --suite, or else the default suite if no file is given. Options of `o` that
- * are not given take the suite's values. `files`: true if a file is given. `filled` starts zeroed;
- * it gets the options of the suite alone, and owns their lists, which `o` borrows. Release it with
- * opt_fini and the suite with gcb_suite_fini, also on failure.
+ * are not given take the suite's values, unless those contradict options that are given. `files`:
+ * true if a file is given. `filled` and `suite` start zeroed. `filled` gets only the options of the
+ * suite, and owns their lists, which `o` borrows. Release `filled` with opt_fini and the suite with
+ * gcb_suite_fini, also on failure. Errors are those of gcb_suite_load and bench_fill, and
+ * GCB_E_INVALID if no file is given and either an option chooses tensors of files or the suite has
+ * no inputs.
  */
 int bench_take_suite(struct bench_options *o, struct bench_options *filled, struct gcb_suite *suite,
                      bool files, struct gcb_diag *diag);
@@ -56,19 +58,20 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
  * contradict each other. */
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag);
 
-/* Checks options: GCB_E_INVALID if an option is given that has no meaning with --kernels. */
+/* Returns GCB_E_INVALID if an option on methods, tensors or cases is given, such as --method,
+ * which has no meaning with --kernels. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*
- * Makes the list of methods as opt_methods_resolve does; without --method, of opt_methods_all.
- * identity is always in the list, and memcpy (src/tool/run/trial.h) follows the first one directly.
- * *out starts as NULL; release it with gcb_free, also on failure.
+ * Makes the list of methods as opt_methods_resolve does, with opt_methods_all as `wanted`. Adds
+ * identity if it is not in the list, and memcpy (src/tool/run/trial.h) directly after the first
+ * identity. *out starts as NULL; release it with gcb_free, also on failure.
  */
 int bench_methods(struct gcb_method **out, size_t *count, const struct bench_options *o,
                   struct gcb_diag *diag);
 
-/* Runs the kernels that the globs match, or all if there is no glob. Returns what a command's `run`
- * returns. */
+/* Runs `bench --kernels` on the kernels whose FAMILY/KERNEL, FAMILY or KERNEL a glob matches, or on
+ * all if there is no glob. Returns what a command's `run` returns. */
 int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx);
 

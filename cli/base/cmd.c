@@ -104,8 +104,8 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 
 static volatile sig_atomic_t seen; /* global, because a signal handler gets no argument */
 
-/* Removes unfinished files, then raises the same signal to end the process. The signal arrives when
- * this handler returns, because it is blocked until then. */
+/* Kills child processes and removes unfinished files, then raises the same signal to end the
+ * process. The signal arrives when this handler returns, because it is blocked until then. */
 static void end_process(int number)
 {
     gcb_tidy_all();
@@ -113,8 +113,8 @@ static void end_process(int number)
     raise(number);
 }
 
-/* Handles the first signal after interrupt_catch. The same signal ends the process when it comes
- * again. */
+/* Handles a signal that arrives for the first time since interrupt_catch. The same signal ends the
+ * process when it comes again. */
 static void note_signal(int number)
 {
     seen = 1;
@@ -137,9 +137,9 @@ static void set_handler(int number, void (*handler)(int))
 }
 
 /*
- * From here on, no half-written file and no child process is left when the process ends, whether a
- * signal ends it or a library exits (libgomp without threads, FFTW without memory). A write beyond
- * the limit on file sizes becomes an error, as on a full disk.
+ * Makes the process leave no half-written file and no child process behind if one of the signals
+ * below ends it, or if it exits, also in a library (libgomp without threads, FFTW without memory).
+ * A write beyond the limit on file sizes becomes an error, as on a full disk.
  */
 static void tidy_at_end(void)
 {
@@ -170,8 +170,9 @@ bool interrupt_stop(void *ctx)
 
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
-/* Prints the message of a status and returns its exit code. GCB_E_IO without words means that the
- * reader of stdout went away (src/tool/rows/sink.h): then prints nothing. */
+/* Returns the exit status for what `run` returned, and prints the message of a negative status.
+ * GCB_E_IO without words means that the reader of stdout went away (src/tool/rows/sink.h): then
+ * prints nothing. */
 static int report_status(const struct cmd_context *ctx, int status)
 {
     const struct gcb_diag *diag = ctx->diag;

@@ -23,7 +23,7 @@ struct cmd_context {
     FILE *err;           /* standard error, for messages */
     int argc;            /* of the whole command line, which the environment record shows */
     char *const *argv;
-    bool plain; /* NO_COLOR or TERM=dumb is set, or the program never uses colour */
+    bool plain; /* NO_COLOR is not empty, TERM is "dumb", or the program never uses colour */
     struct gcb_diag *diag;
     const struct opt_result *parsed; /* options and operands of the command that runs */
     void *own; /* what the program's main function gives its command; NULL in gcbench */
@@ -33,11 +33,11 @@ struct cmd_context {
 enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 
 /*
- * A command. Its descriptor is at the bottom of cmd_<name>.c; cmd.c and meson.build list it.
- * Options are parsed before `run` is called and released after it. `run` returns 0; or a negative
- * gcb_status with words in ctx->diag, which program_run prints (GCB_E_INVALID exits 2,
- * GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit, after it has printed the
- * reason itself.
+ * A command. Its descriptor is at the bottom of cmd_<name>.c; meson.build lists it, and cmd.c the
+ * commands of gcbench. Options are parsed before `run` is called and released after it. `run`
+ * returns 0; or a negative gcb_status with words in ctx->diag, which program_run prints
+ * (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit,
+ * after it has printed the reason itself. GCB_E_IO without words ends the program quietly.
  */
 struct cmd {
     const char *name;
@@ -89,16 +89,17 @@ int cmd_run(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *cons
 struct cmd_meaning {
     enum cmd_exit code;
     const char *words;   /* NULL ends the table */
-    const char *command; /* the only command that returns the code; NULL: every command may */
+    const char *command; /* the only command that returns the code; NULL: several do */
 };
 extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 
 /* ---- the main functions of gcbench and gcbench-mpi ---- */
 
 /*
- * Runs a program and returns its exit status. Calls `dispatch` with the whole command line, in a
- * thread with a larger stack if the limit of the process is low. Then prints why the program
- * failed: "NAME: words", where NAME is ctx->program.
+ * Runs a program and returns its exit status. Calls `dispatch`, which returns what a command's
+ * `run` returns, in a thread with a larger stack if the limit of the process is low. If the status
+ * is negative, prints why: "NAME: words", where NAME is ctx->program. Then flushes ctx->out; if
+ * that fails, a program that succeeded exits with CMD_FAILED.
  */
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
 
@@ -107,11 +108,11 @@ int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx
 void program_choose_blas(void);
 
 /*
- * Returns the context of a program that prints on stdout and stderr; it borrows the arguments. Also
- * prepares the process: malloc gets one arena, a write to a closed pipe becomes an error, running
- * out of memory ends the process with a message, and unfinished files are removed however the
- * process ends. A process that was started to run a plug-in (argv[1] is GCB_PLUGIN_HOST) runs it
- * and exits here.
+ * Returns the context of a program that prints on stdout and stderr; the context borrows the
+ * arguments. Also prepares the process: malloc gets one arena, a write to a closed pipe or beyond
+ * the limit on file sizes becomes an error, running out of memory ends the process with a message,
+ * and unfinished files are removed when the process exits or a signal such as Ctrl-C ends it. A
+ * process that was started to run a plug-in (argv[1] is GCB_PLUGIN_HOST) runs it and exits here.
  */
 struct cmd_context program_begin(const char *name, int argc, char *const *argv,
                                  struct gcb_diag *diag);
@@ -119,10 +120,11 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 /* ---- signals ---- */
 
 /*
- * From here on, Ctrl-C, SIGTERM and SIGHUP only set a mark, which interrupt_seen reads: a long
- * command ends between two pieces of work, shows what was measured, and removes unfinished files.
- * Its child processes get SIGTERM. A signal that comes again ends the process. A signal that the
- * process was started to ignore, as by nohup, stays ignored.
+ * After this call, the first Ctrl-C, SIGTERM or SIGHUP does not end the process. It sets a mark,
+ * which interrupt_seen reads, and sends SIGTERM to the child processes: a long command then ends
+ * between two pieces of work, shows what was measured, and removes unfinished files. A signal that
+ * comes again ends the process. A signal that the process was started to ignore, as by nohup, stays
+ * ignored.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* true if a caught signal has arrived */

@@ -13,8 +13,9 @@
 
 /*
  * Options that several commands share: for each subject a struct, its rows, and functions that
- * check the struct or turn it into what the library takes. These return 0, or a negative gcb_status
- * with words in diag. A command embeds the structs that it needs, and lists their rows as groups.
+ * check the struct or turn it into what the library takes. Functions with a diag return 0, or a
+ * negative gcb_status with words there. A command embeds the structs that it needs, and lists their
+ * rows as groups.
  */
 
 /* Options that choose which tensors are read. */
@@ -34,7 +35,7 @@ extern const char *const opt_steps[], *const opt_workers[];
 /* Opens `files` as one dump, masked by the file of --mask; close *out with gcb_source_close. Of
  * `in`, *out borrows only the text of --hdf5-plugins. GCB_E_INVALID: there is no file, a file is
  * "-", --as has an unknown type, or the folder of --hdf5-plugins cannot be read. Other errors are
- * those of gcb_source_open and gcb_source_mask. */
+ * those of gcb_source_open and gcb_source_mask. On failure there is nothing to close. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
@@ -51,7 +52,8 @@ extern const struct opt_row opt_scope_rows[]; /* row of --scope */
 extern const struct opt_row opt_message_rows[];
 /* Checks the options on messages: GCB_E_INVALID if they contradict each other. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
-/* Makes the configuration of a layout from the options. It borrows strings from `in`. */
+/* Makes the configuration of a layout from the options. The configuration borrows the globs of
+ * --dense from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
 /* Names of enum gcb_scope, gcb_order and gcb_nonfinite_policy, for rows and headings; each list
  * ends with NULL. */
@@ -79,7 +81,7 @@ extern const struct opt_row opt_threads_rows[];
 extern const struct opt_row opt_exec_rows[]; /* rows of --isa, --fft-engine and --seed */
 /* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
-/* Where methods run. */
+/* Where methods run: the device, and the instruction set, kernels and threads of the CPU. */
 struct opt_backend {
     char device[16];       /* the device as rows name it: "cpu", "cuda:0" */
     struct gcb_device gpu; /* the open device; its `module` is NULL if there is none */
@@ -89,7 +91,7 @@ struct opt_backend {
     unsigned cpu_flags;
     struct gcb_kernels kernels;
     struct gcb_queue queue;
-    uint64_t seed;
+    uint64_t seed; /* of methods that draw at random */
 };
 /* Fills *out. GCB_E_BACKEND: this machine or build lacks the device, the instruction set or FFTW;
  * if only the device is missing, the rest of *out is filled. GCB_E_INVALID: --device or --isa is
@@ -161,15 +163,16 @@ struct opt_methods {
 };
 extern const struct opt_row opt_methods_rows[];
 extern const struct opt_row opt_policy_rows[]; /* --method-for */
-/* Returns the i-th name among those of all parameters and their complements: of every codec, of the
- * memory, and of the exchange. NULL past the end; a name may occur more than once. For `name_at` of
- * a command's opt_extra. */
+/* Returns the i-th name among those of the parameters of every codec, of the memory and of the
+ * exchange, and of their complements (src/lib/codec/param.h). Returns NULL past the end; a name may
+ * occur more than once. For `name_at` of a command's opt_extra. */
 const char *opt_methods_key_at(size_t i);
 /*
  * Makes the list of the methods that --method names, in the order given. Without --method, the list
  * has the methods for which `wanted` is true; none if `wanted` is NULL. Each method takes those
- * overrides that it has as parameters. GCB_E_INVALID also for an override that no method has.
- * Release *out with gcb_free; after an error, *out and *count are unchanged.
+ * overrides that are among its parameters and have a meaning with its other values. GCB_E_INVALID
+ * also for an override that no method takes. Release *out with gcb_free; after an error, *out and
+ * *count are unchanged.
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         bool (*wanted)(const struct gcb_method *), struct gcb_diag *diag);

@@ -49,8 +49,8 @@ void opt_list_fini(struct opt_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-/* For each type: its size; how the value is called in the help; and for a number, what messages
- * call it, and the function that reads it. */
+/* For each type: its size; the name of the value in the help; and for a number, what messages call
+ * a valid value, and the function that reads the value. */
 static const struct {
     size_t size;
     const char *metavar, *words;
@@ -135,8 +135,8 @@ static int unknown_option(const struct parser *p, const char *name, size_t n)
                        gcb_hint(hint, word, "--", names, count, ""));
 }
 
-/* Stores a number in the type that the row's field has. `real` and `whole` are the same number;
- * only `whole` is exact above 2^53, and only `real` may be negative or a fraction. */
+/* Stores a number in the type that the row's field has: `real` in a double or an int, and `whole`,
+ * which is exact above 2^53, in a uint64_t. */
 static void store_number(void *field, const struct opt_row *row, double real, uint64_t whole)
 {
     if (types[row->type].read_real)

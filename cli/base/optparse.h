@@ -14,9 +14,10 @@
  *
  * Long names are written in full (no abbreviations), as `--name value` or `--name=value`. Short
  * names are written as `-o value` or `-ovalue`, and short flags may be joined (`-qv`). `--` ends
- * options; a single `-` is an operand. A value that begins with `--` has to be written
- * `--name=--value`. An option given twice is an error, unless it is a flag or its type repeats; for
- * parameters of methods (struct opt_extra), gcb_method_set checks this and not opt_parse.
+ * options; a single `-` is an operand. A value that begins with `--` cannot be a word of its own:
+ * it is written `--name=--value`. An option given twice is an error, unless it is a flag or its
+ * type repeats; for parameters of methods (struct opt_extra), gcb_method_set checks this and not
+ * opt_parse.
  */
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
@@ -27,12 +28,12 @@ enum opt_type {
     OPT_U64,      /* uint64_t */
     OPT_SIZE,     /* uint64_t; K, M, G or T may follow the number */
     OPT_REAL,     /* double */
-    OPT_TIME,     /* double, in seconds; ms, s, m or h may follow the number: gcb_parse_seconds */
+    OPT_TIME,     /* double, in seconds; a unit may follow, as in 5m: gcb_parse_seconds */
     OPT_DURATION, /* double, in seconds; the unit is needed: 20us, 80ms, 1.5s: gcb_parse_duration */
     OPT_CHOICE,   /* int: index into choices */
 };
 
-/* Strings borrowed from argv; the array is the list's own. Starts zeroed. */
+/* Borrowed strings, mostly of argv. opt_list_fini frees only the array. Starts zeroed. */
 struct opt_list {
     const char **items;
     size_t count, cap;
@@ -60,7 +61,7 @@ struct opt_row {
 /* Returns row->metavar, or the default of the row's type; NULL if the option takes no value. */
 const char *opt_metavar(const struct opt_row *row);
 /* Writes which numbers the option takes: "in [1, 9]" or "at least 1". Returns out, or NULL if the
- * option takes all numbers. */
+ * row has no bounds. */
 char *opt_range(char *out, size_t size, const struct opt_row *row);
 
 struct opt_group {
@@ -98,7 +99,8 @@ struct opt_spec {
 
 /* An option as it was given. */
 struct opt_given {
-    const struct opt_row *row; /* NULL: a parameter of methods */
+    /* both NULL: a parameter of methods */
+    const struct opt_row *row;
     const struct opt_group *group;
     const char *name, *value; /* `value` is NULL if the option takes no value */
     const char *const *words; /* the words of the command line that give the option */
@@ -126,13 +128,14 @@ const char *opt_first_set(const struct opt_spec *spec, const void *target,
 
 /* Sets the initial values of all options in a zeroed `target`, as opt_parse does. */
 void opt_begin(const struct opt_spec *spec, void *target);
-/* Sets the option that a suite's field names: --min-time for min_time, --scope for scopes.
- * GCB_E_INVALID if no group with `in_suite` has it, or for a wrong value. */
+/* Sets the option that a suite's field names: --min-time for min_time, --scope for scopes. Borrows
+ * `text`. GCB_E_INVALID: no group with `in_suite` has the option, the value is wrong, or the option
+ * already has a value and is no list. */
 int opt_set_field(const struct opt_spec *spec, void *target, const char *field, const char *text,
                   struct gcb_diag *diag);
 /* Copies options of groups with `in_suite` from `from` to `target`: those that have their initial
- * value in `target`. Lists are not duplicated: they stay with `from`, which must outlive
- * `target`. */
+ * value in `target`. `from` still owns its lists, which `target` borrows, so do not release
+ * `target` with opt_fini. */
 void opt_merge(const struct opt_spec *spec, void *target, const void *from);
 
 /* Frees the lists in `result` and `target`. Both may be zeroed. */
@@ -141,12 +144,13 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
 /* Returns how wide lines on `out` are: 80, or the columns of a narrower terminal (at least 40). */
 unsigned opt_columns(FILE *out);
 /* Prints the words of `text` in lines of at most opt_columns(out) columns. `at` columns of the
- * first line are printed already; the other lines begin at column `indent`. Ends the last line. */
+ * first line are printed already. The words continue there at column `indent`, or after a space if
+ * `at` is larger; the other lines begin at column `indent`. Ends the last line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
-/* Like opt_wrap, for a text in printf style, which is cut at 1000 bytes. */
+/* Like opt_wrap, for a text in printf style, which is cut to 999 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Prints "note: " and the text, which is cut at 1000 bytes; further lines are indented. */
+/* Prints "note: " and the text, which is cut to 999 bytes; further lines are indented. */
 void opt_note(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints the options of a command, one section per title, at most 80 columns wide. */

@@ -252,7 +252,7 @@ void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
     char text[64];
 
     gcb_number_within(text, gbps, 3, 6);
-    if (percent <= 99.0) /* rounded up, but 5.0000001 is 5 */
+    if (percent <= 99.0) /* rounded up, but 5.0000001 becomes 5 */
         gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(percent - 1e-6)));
     else if (isfinite(percent))
         gcb_append(text, sizeof(text), " ±?");
@@ -268,7 +268,7 @@ void answer_make(struct gcb_row *out, const char *where, const struct gcb_method
     struct gcb_answer_item *items = gcb_must_zero(count, sizeof(*items));
     struct gcb_label *labels = gcb_label_methods(methods, sizeof(*methods), count);
     struct gcb_answer answer = {.items = items, .count = count, .bar = "fp16"};
-    double fp16 = 0.0; /* bytes of fp16's messages: 2 for each element, if fp16 was not run */
+    double fp16 = 0.0; /* bytes of fp16's messages; if fp16 did not run, 2 for each element */
     char text[4000], words[2000];
 
     for (size_t i = 0; i < count; i++) {
@@ -280,7 +280,7 @@ void answer_make(struct gcb_row *out, const char *where, const struct gcb_method
         items[i].memory = false;
         items[i].error = ran ? gcb_tally_figure(t, GCB_FIELD_REL_L2) : NAN;
         items[i].speed = ran && speeds ? gcb_tally_gbps(t, &t->encode) : NAN;
-        if (ran && fp16 <= 0.0) /* a method that failed has not had all elements */
+        if (ran && fp16 <= 0.0) /* a method that failed has not counted all elements */
             fp16 = 2.0 * (double)t->elements;
         if (ran && strcmp(methods[i].name, "fp16") == 0)
             fp16 = (double)t->wire_bytes;

@@ -37,14 +37,14 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 /* Sends a row to the stream and the file, and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* Sends a summary of each method of a run, if rows are wanted. `files`: the names of the inputs.
- * `empty`: also of methods that had no message. */
+ * `empty`: also of methods that had no message and did not fail. */
 int out_summaries(struct out_report *r, const struct gcb_rows_setting *setting,
                   const struct gcb_method *methods, const struct gcb_run_result *result,
                   const char *files, bool empty, struct gcb_diag *diag);
 /* out_put as a callback: `report` is the struct out_report. */
 int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
-/* Sends a row that gcb_answer_row made, and releases it. With a table, also prints its text as the
- * command's last line, "answer: TEXT". */
+/* Sends a row that gcb_answer_row made, and releases it. With a table, also prints "answer: " and
+ * the row's text. */
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* Sends the `environment` row, the first of a stream, if rows are wanted. `bandwidths`: those of
  * memory, one for each number of threads; the first is for the backend's number of threads. `hash`:
@@ -57,7 +57,8 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
 bool out_wants_rows(const struct out_report *r);
 /* Closes the file of --results, and renames it to its final name. Does nothing without a file. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
-void out_close(struct out_report *r); /* `r` may be zeroed */
+/* Removes the file of --results unless out_commit was called. `r` may be zeroed. */
+void out_close(struct out_report *r);
 
 /* Returns the first of $TMPDIR, /tmp and /dev/shm that is a folder in which files can be made, or
  * "." if none is. */
@@ -101,7 +102,8 @@ void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_
 
 /* Makes the row of the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h). Its text
  * begins with "for WHERE, " unless `where` is "", and says how fast the methods encode if `speeds`
- * is set. These commands leave memories out, so the answer names no method that needs one. */
+ * is set. These commands leave memories out, so the answer recommends no method that needs a
+ * memory. */
 void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                  const struct gcb_run_result *result, bool speeds);
 
@@ -138,8 +140,8 @@ struct promise_counts {
 void promise_take(struct promise_counts *counts, const struct out_report *report, const char *label,
                   const struct gcb_row *row);
 
-/* Prints a table with the number of each method's checks by outcome, and how many promises of all
- * methods were kept and broken. `messages`: number of messages that were checked. */
+/* Prints a table with the number of each method's checks by outcome, and how many checks of all
+ * methods found a promise kept or broken. `messages`: number of messages that were checked. */
 void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                          size_t count, const struct promise_counts *counts, uint64_t messages);
 

@@ -8,7 +8,7 @@
 
 #define PATIENCE 1.0     /* seconds before the bar appears */
 #define PAUSE 0.1        /* seconds before the bar is drawn again */
-#define LEFT_MOST 5999.0 /* seconds left that are shown: 99:59, so that the width is constant */
+#define LEFT_MOST 5999.0 /* most seconds left to show: 99:59, so that the width is constant */
 #define WIDTH 40         /* columns of the bar */
 
 void progress_start(struct progress *p, FILE *file, bool wanted)
@@ -20,8 +20,8 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
-/* Estimates the seconds left from the pace since the first update or, at the first update, since
- * the start. */
+/* Estimates the seconds left from the pace since the first update or, while the share is that of
+ * the first update, since the start. Returns at most the time until the deadline. */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;
@@ -56,6 +56,6 @@ void progress_update(void *progress, double share)
 void progress_end(struct progress *p)
 {
     if (p->visible)
-        fprintf(p->file, "\r%*s\r", WIDTH + 22, ""); /* 22: what is printed around the bar */
+        fprintf(p->file, "\r%*s\r", WIDTH + 22, ""); /* 22: enough for the text around the bar */
     memset(p, 0, sizeof(*p));
 }

@@ -6,13 +6,14 @@
 
 /*
  * A progress bar with the time left, shown only on a terminal. It appears after a second, is drawn
- * a few times a second, and is erased at the end, so that later output starts on a clean line.
+ * at most ten times a second, and is erased at the end, so that later output starts on a clean
+ * line.
  */
 struct progress {
     FILE *file; /* stream to draw on; NULL: the bar is never shown */
     /* times are by gcb_clock */
     double started, shown; /* when the bar was started, and last drawn */
-    double since, from;    /* time of the first update, and its share, which may be above 0 */
+    double since, from;    /* time of the first update, and its `share`, which may be above 0 */
     double deadline; /* when the work ends at the latest; 0: not known; set after progress_start */
     bool visible;
 };

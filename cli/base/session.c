@@ -262,8 +262,8 @@ static void put_options(struct gcb_row *row, const struct opt_result *parsed)
     gcb_row_json(row, GCB_FIELD_OPTIONS, list);
 }
 
-/* Puts three lists: the methods; for each, the message at which it failed, or null; and of `verify`
- * its number of checks. */
+/* Puts three lists: the methods; for each method, the message at which it failed, or null; and in
+ * `verify`, each method's number of checks. */
 static void put_methods(struct gcb_row *row, const struct session_shard *shard)
 {
     json_t *methods = json_array(), *failed = json_array();
@@ -328,7 +328,7 @@ int session_put_shard(struct session *s, const struct session_shard *shard)
 
 /* ---- headings and notes ---- */
 
-#define STEADY 9 /* number of timed runs whose median a few slow runs do not move */
+#define STEADY 9 /* least number of timed runs whose median a few slow runs hardly move */
 
 /* Writes "1 step" or "2 steps". Returns out. */
 static char *count_text(char out[40], uint64_t n, const char *what)

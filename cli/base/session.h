@@ -18,7 +18,7 @@ struct session_options {
 };
 
 /* The groups of options of a command whose struct has a session_options named `common`, except
- * those of its output. */
+ * --shard and those of its output. */
 #define SESSION_GROUPS(type) \
     OPT_GROUP("Input", opt_input_rows, type, common.input), \
         OPT_GROUP("Messages", opt_scope_rows, type, common.message), \
@@ -36,9 +36,11 @@ struct session_options {
 /*
  * The state that commands share if they read a dump and run methods on it: the backend, the dump,
  * where rows go, and what all rows have in common. Starts zeroed. A command fills `o`, `files` and
- * `ctx`, calls the functions that it needs in the order below, and always closes the session.
+ * `ctx`, reads --shard, resolves the options, opens the input and starts the report, and always
+ * closes the session.
  *
- * Functions return 0 or a negative gcb_status with words in the context's diag.
+ * Functions that return int return 0 or a negative gcb_status with words in the context's diag,
+ * unless said otherwise.
  */
 struct session {
     struct session_options o;
@@ -48,7 +50,7 @@ struct session {
     struct gcb_bandwidth bandwidth; /* bandwidth of memory; zeroed until it is measured */
     struct gcb_source *source;      /* the open dump, which session_close closes */
     struct gcb_shard shard;         /* `count` is 0 without --shard */
-    struct gcb_layout layout;       /* the messages of the dump */
+    struct gcb_layout layout;       /* the messages to run on */
     struct out_report report;
     struct progress progress;
     struct gcb_rows_setting setting; /* fields that all rows share */
@@ -64,8 +66,8 @@ int session_resolve(struct session *s);
  * `err`. */
 int session_status(const struct session *s, int err);
 
-/* Removes the methods' memories, for a command that treats each message by itself. Prints a note if
- * the user named a memory. */
+/* Removes the methods' memories, for a command that treats each message by itself. Unless --quiet
+ * is given, prints a note if the user named a memory; `command` is the command's name. */
 void session_drop_memory(const struct session *s, const char *command, struct gcb_method *methods,
                          size_t count);
 
@@ -75,7 +77,8 @@ int session_open_input(struct session *s);
 /* Plans the messages of the open dump. Call it again if `o.message` changed. */
 void session_plan(struct session *s);
 
-/* Fills `setting` from the options, the backend and the bandwidth as measured so far. */
+/* Fills `setting` from the options, the backend and the bandwidth as measured so far. Zeroes its
+ * other members, so set those later. */
 void session_fill_setting(struct session *s);
 /* Opens the stream and the results file, and fills `setting`. `records` is that of out_open. */
 int session_open_report(struct session *s, unsigned records);
@@ -104,7 +107,7 @@ int session_read_shard(struct session *s, const struct gcb_method *methods, size
 /* What a `shard` row says of a run. */
 struct session_shard {
     const struct gcb_layout *layout;
-    const struct gcb_method *methods; /* method_count */
+    const struct gcb_method *methods;
     size_t method_count;
     const struct gcb_run_result *result; /* NULL: the device cannot be used */
     const char *files;                   /* name of the input */
@@ -128,7 +131,7 @@ struct gcb_watch session_watch(struct session *s);
 int session_interrupted(const struct session *s, const char *consequence);
 
 /* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread", then `more`,
- * which may be "", then settings that are not the default. */
+ * which is "" or begins with ", ", then settings that are not the default. */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
 /* Prints the heading of a table: the dump, and the settings of session_describe with `more`. Does
  * nothing if rows are printed instead of a table. */
@@ -146,8 +149,9 @@ void session_close(struct session *s); /* `s` may be zeroed */
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *extent,
                    const char *settings);
 
-/* Prints a note if the machine is busy with other work, which makes times longer. If each message
- * had only a few timed runs (`repeat`; 0: as many as were needed), the note advises more. */
+/* Prints a note if the machine's load is above its number of CPUs, which makes times longer. If
+ * each message had only a few timed runs (`repeat`; 0: as many as were needed), the note advises
+ * more. */
 void heading_note_load(FILE *out, unsigned repeat);
 
 /*
