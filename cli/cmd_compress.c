@@ -74,8 +74,8 @@ struct compress {
     struct gcb_label *rule_labels; /* names of the methods of --method-for */
 };
 
-/* Refuses options that contradict each other. Sets *sort to the figure of --sort, or to
- * GCB_FIELD_NONE. */
+/* Refuses a command line without a method, wrong values, and options that contradict each other.
+ * Sets *sort to the figure of --sort, or to GCB_FIELD_NONE. */
 static int check_options(enum gcb_field *sort, const struct compress_options *o,
                          struct gcb_diag *diag)
 {
@@ -99,7 +99,7 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     return err || !o->common.save.output ? err : opt_output_check(&o->common.save, diag);
 }
 
-/* Makes the policy of --method-for. It is the only method that the user named. */
+/* Makes the policy of --method-for, which counts as the only method that the user named. */
 static int make_policy(struct compress *c, struct gcb_diag *diag)
 {
     const struct session_options *o = &c->o->common;
@@ -155,7 +155,7 @@ static int resolve_options(struct compress *c, struct gcb_diag *diag)
     return err ? err : session_resolve(&c->s);
 }
 
-/* Opens the file of -o. */
+/* Opens the file of -o, if that is given, and notes the version and the method there. */
 static int open_output(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_save *save = &c->o->common.save;
@@ -177,7 +177,7 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* True if the table has the lines of --per. */
+/* True if a table with the lines of --per is shown. */
 static bool wants_groups(const struct compress *c)
 {
     return c->s.report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
@@ -230,7 +230,7 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     session_repeat(&c->s, &config, &c->o->timing, SECONDS);
     config.keep = c->keep;
     config.trial.check_sums = true;
-    if (c->shapes) /* they need the input and the decoded tensor at once */
+    if (c->shapes) /* shapes need the input and the decoded tensor at once */
         config.in_place = 0;
     c->trial = config.trial;
     session_start_progress(&c->s);
@@ -307,8 +307,8 @@ static void add_names(struct gcb_table *table, const struct compress *c, const s
                        : c->labels[method].text);
 }
 
-/* Prints a table with a line for each group and each method that the user named. A figure by which
- * lines are sorted has a column. */
+/* Prints a table with a line for each group and each method that the user named, of the first
+ * groups with --top. A figure by which lines are sorted has a column. */
 static void show_groups(const struct compress *c)
 {
     const struct gcb_table_column columns[] = {
@@ -318,14 +318,15 @@ static void show_groups(const struct compress *c)
         {.title = "rel L2", .field = GCB_FIELD_REL_L2},
         {.title = "enc GB/s", .field = GCB_FIELD_ENCODE_GBPS},
         {.title = "dec GB/s", .field = GCB_FIELD_DECODE_GBPS},
-        {.title = gcb_field_name(c->sort), .field = c->sort}, /* unless a column above has it */
+        /* left out without --sort, or if a column above has the field */
+        {.title = gcb_field_name(c->sort), .field = c->sort},
     };
     const size_t all = sizeof(columns) / sizeof(columns[0]), top = (size_t)c->o->own.top;
     const size_t shown = top && top < c->groups.count ? top : c->groups.count;
     size_t sorted = 0, count;
     struct gcb_table *table;
 
-    while (columns[sorted].field != c->sort) /* none, as in the first column, without --sort */
+    while (columns[sorted].field != c->sort) /* without --sort, stops at the first column */
         sorted++;
     count = sorted + 1 == all ? all : all - 1;
     table = gcb_table_create(columns, count);
@@ -445,8 +446,8 @@ static void show_tables(struct compress *c)
 }
 
 /* Sends rows, shows tables and the answer, and completes the files. After an interruption, rows are
- * kept, with status "interrupted", but no file of messages is written. A shard has no answer,
- * because only `merge` knows all messages. */
+ * kept, with status "interrupted", but no file of messages is written; nor is it if the method
+ * failed. A shard has no answer, because only `merge` knows all messages. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     char files[SESSION_FILES];

@@ -10,10 +10,11 @@
 
 /* Least number of samples by default, because fewer give no interval. */
 #define DEFAULT_REPEAT 6
-/* In seconds, for all samples of a kernel together. */
+/* Least and most time in seconds for all samples of one variant at one size together. */
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
-/* Sampling goes on until half of the median's interval is at most this share of the median. */
+/* Until DEFAULT_MAX_TIME, sampling goes on until half of the median's interval is at most this
+ * share of the median. */
 #define DEFAULT_PRECISION 0.02
 /* If half of the interval is at least this share of the median, which is shown as 100 %, the median
  * says nothing. */
@@ -145,7 +146,8 @@ static void print_table(struct kernels_run *r)
     r->table = NULL;
 }
 
-/* Measures memory, if its bandwidth is shown, and runs the kernels. *interrupted: a signal came. */
+/* Measures the bandwidth of memory, if some arrays are in memory and the work is not fixed. Sends
+ * the `environment` row and runs the kernels. Sets *interrupted to true if a signal came. */
 static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, r, session_watch(&r->s)};

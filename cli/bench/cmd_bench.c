@@ -40,8 +40,9 @@ struct bench {
 
 /* ---- before the first case ---- */
 
-/* Finds the devices. A missing device is kept with the reason, for rows with status "unsupported".
- * GCB_E_BACKEND: all are missing. Leaves the backend of the last device in c->s. */
+/* Finds the devices. A device that cannot be used is kept with the reason, for rows with status
+ * "unsupported". GCB_E_BACKEND: no device can be used. Leaves the backend of the last device in
+ * c->s. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 {
     bool found = false;
@@ -81,7 +82,7 @@ static void drop_repeated(struct bench *c)
     c->count = kept;
 }
 
-/* Finds the suite, the methods and the devices. */
+/* Checks the options, and finds the suite, the plan, the methods, the devices and the shard. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
     const bool named = c->options.methods.specs.count;
@@ -232,7 +233,8 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 
 /* ---- a case ---- */
 
-/* Describes the current input: "suite NAME", and for a file its step and worker. Returns out. */
+/* Describes the current input: "suite NAME" if there is a suite, and the step and worker of a file,
+ * unless the user gave both a suite and files. Returns out. */
 static const char *describe_input(char *out, size_t size, const struct bench *c, size_t input,
                                   const struct gcb_extent *extent)
 {
@@ -247,7 +249,7 @@ static const char *describe_input(char *out, size_t size, const struct bench *c,
     return out;
 }
 
-/* Begins the cases of an input: prints the line above their tables. */
+/* Makes an input the current one. With a table, prints the line above the tables of its cases. */
 static void begin_input(struct bench *c, size_t input)
 {
     const char *name = c->suite.inputs[input].name;
@@ -265,7 +267,8 @@ static void begin_input(struct bench *c, size_t input)
                   describe_input(words, sizeof(words), c, input, &extent));
 }
 
-/* Sets the fields that all rows of the case share, and starts the progress bar. */
+/* Sets the fields that all rows of the case share, and starts the progress bar if the device can be
+ * used. */
 static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
@@ -311,8 +314,8 @@ static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
     return session_put(&c->s, row);
 }
 
-/* Sends a row for each method: its summary, or without `result` that the device is missing; then
- * the `shard` row. */
+/* Sends the summaries of the methods, and then the `shard` row. If `result` is NULL, the device
+ * cannot be used, and each method gets a row that says why. */
 static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
                          const struct gcb_run_result *result)
 {
@@ -456,7 +459,7 @@ static void show_case(struct bench *c, const struct gcb_suite_case *at,
     out_failures(report->out, NULL, result);
 }
 
-/* Prints what the columns mean, and whether the machine was busy with other work. */
+/* Prints what the columns mean, and a note if the machine's load is high. */
 static void show_notes(const struct bench *c)
 {
     FILE *out = c->s.report.out;
@@ -478,9 +481,9 @@ static void show_notes(const struct bench *c)
     heading_note_load(out, 0);
 }
 
-/* Adds the answer of a case to c->answers, unless the case before had the same messages: sizes and
- * errors do not depend on threads, caches and devices. A shard has no answer, because only `merge`
- * knows all messages. */
+/* Adds the answer of a case to c->answers, unless the last answer is on the same messages, whose
+ * sizes and errors do not depend on threads, caches and devices. A shard has no answer, because
+ * only `merge` knows all messages. */
 static void answer_case(struct bench *c, const struct gcb_suite_case *at,
                         const struct gcb_run_result *result)
 {
