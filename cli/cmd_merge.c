@@ -47,13 +47,14 @@ static void print_heading(const struct merge *c, const struct gcb_merge_case *at
             s->cache ? ", " : "", s->cache ? s->cache : "", s->cache ? " cache" : "");
 }
 
-/* Prints which methods failed, and how many messages were left out for all methods. */
+/* Prints which methods failed; unless --quiet is given, also how many messages were left out for
+ * all methods. */
 static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
 
     out_failures(c->report.out, NULL, &at->result);
-    if (at->result.skipped_messages)
+    if (at->result.skipped_messages && !c->report.quiet)
         opt_note(c->report.out, "left out, because of infinities or NaNs: %s message%s",
                  gcb_count(count, at->result.skipped_messages),
                  at->result.skipped_messages == 1 ? "" : "s");
