@@ -213,7 +213,8 @@ static int run_methods(struct compress *c, struct gcb_diag *diag)
     const struct gcb_run_observer observer = {
         .trial = on_trial, .ctx = c, .watch = session_watch(&c->s)};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
-    /* with a policy: for methods[0], which stands for it, and for fp16, which has no policy */
+    /* with a policy, the methods by tensor: those of methods[0], which stands for the policy, and
+     * none for fp16 */
     const struct gcb_method *const *by_tensor[2] = {c->policy.by_tensor, NULL};
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,

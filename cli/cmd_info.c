@@ -15,10 +15,10 @@ struct info_options {
     struct opt_exec exec;
 };
 
-#define INDENT 17 /* column of values */
+#define INDENT 17 /* column, from 0, where values begin */
 
 /* Prints a line for each field of the row: numbers, yes or no, texts, and the versions of
- * libraries. Lists are left out, and so are the two fields that every row has. */
+ * libraries. Leaves out lists, nulls, empty texts, and the two fields that every row has. */
 static void print_facts(FILE *out, const struct gcb_row *row)
 {
     const char *name, *library;
@@ -65,7 +65,7 @@ static void print_gpu(FILE *out)
                   d->fft[0] ? d->fft : "no cuFFT, which Fourier transforms of most lengths need");
 }
 
-/* Says if OpenBLAS cannot be used or is slow. `why`: the outcome of gcb_blas_open. */
+/* Prints a line if OpenBLAS cannot be used or is slow. `why`: the outcome of gcb_blas_open. */
 static void print_blas(FILE *out, const struct gcb_diag *why)
 {
     struct gcb_blas_facts blas;

@@ -16,7 +16,7 @@ struct plot_options {
     bool list, terminal, force, quiet;
 };
 
-/* Types of image files. (Plots in the terminal have their own option, --terminal.) */
+/* Types of image files, by enum gcb_plot_type. Its last type, text, is for --terminal. */
 static const char *const types[] = {"png", "svg", "pdf", NULL};
 
 /* clang-format off */
@@ -64,7 +64,7 @@ static int print_list(FILE *out)
     return 0;
 }
 
-/* Adds a plot to the chosen ones, once. */
+/* Adds a plot to the chosen plots, unless it is one of them. */
 static void add_plot(struct plotter *p, const struct gcb_plot *plot)
 {
     for (size_t i = 0; i < p->count; i++)
@@ -110,8 +110,9 @@ static int make_folder(struct plotter *p)
     return 0;
 }
 
-/* Draws a page into files, and prints the path of the image. If only the image fails, script and
- * data are written, and the failure is kept for the end: the other plots are still useful. */
+/* Draws a page into files, and prints the path of the image. If only the image fails, writes script
+ * and data, prints the path of the script, and keeps the failure for the end: the other plots are
+ * still useful. */
 static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
 {
     struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
@@ -132,7 +133,8 @@ static int draw_file(struct plotter *p, const struct gcb_plot_job *job)
             p->why = *p->ctx->diag;
         err = 0;
     }
-    main_file = drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT; /* written last, and named */
+    /* this file is written last, and its path is printed */
+    main_file = drawing.drawn ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT;
     for (int i = GCB_PLOT_FILES - 1; !err && i >= (int)main_file; i--)
         err = gcb_outfile_fill(&files[i], drawing.files[i].bytes, drawing.files[i].size,
                                p->ctx->diag);

@@ -279,14 +279,14 @@ static void add_share(char *note, const char *before, double share, const char *
         gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
 }
 
-/* The notes on a method that sent something. */
+/* Prints the notes on a method that sent something. `name`: what they begin with; NULL: nothing. */
 static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *name)
 {
     const struct gcb_replay_figures *f = &t->figures;
     const int at = name ? fprintf(out, "%s:", name) : 0;
     char note[NOTE] = "", norm[32];
 
-    if (f->alpha > 10.0) /* more than any method loses */
+    if (f->alpha > 10.0) /* such errors mostly come from a scale, as that of signs */
         gcb_append(note, NOTE,
                    "the update has another scale than the gradients, so only its "
                    "cosine says something; ");
@@ -311,7 +311,7 @@ static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *n
                  t->unsent_steps, t->unsent_steps == 1 ? " was" : "s were");
 }
 
-/* The notes on a method that sent nothing, so that its line of the table has only dashes. */
+/* Prints a note on a method that sent nothing, whose errors are only dashes in the table. */
 static void show_nothing_sent(FILE *out, const struct gcb_method *method,
                               const struct gcb_replay_total *t)
 {
@@ -337,8 +337,9 @@ static double bytes_per_step(const struct gcb_replay_plan *plan, const struct gc
 }
 
 /* Returns the bytes that each worker would put on its link in a step with fp16, which has 2 bytes
- * an element, and a ring all-reduce, in which each worker sends 2 (n - 1) / n times its gradient.
- * The elements of a gradient are those of the average message times the messages of a step. */
+ * an element, and a ring all-reduce, in which each of n workers sends 2 (n - 1) / n times its
+ * gradient; with one worker, the bytes of the gradient. The elements of a gradient are those of the
+ * average message times the messages of a step. */
 static double fp16_bytes(const struct gcb_replay_plan *plan, const struct gcb_tally *t)
 {
     const double n = plan->workers, sent = n > 1.0 ? 2.0 * (n - 1.0) / n : 1.0;
@@ -424,7 +425,7 @@ static int put_total(struct replay *c)
     return session_put(&c->s, &row);
 }
 
-/* Sends the row of a plug-in that failed, and removes it from the methods. */
+/* Prints why a plug-in failed, sends its row, and removes the plug-in from the methods. */
 static int put_failure(struct replay *c, const struct gcb_diag *why)
 {
     int err;
@@ -436,7 +437,7 @@ static int put_failure(struct replay *c, const struct gcb_diag *why)
     c->count--;
     memmove(&c->methods[c->done], &c->methods[c->done + 1],
             (c->count - c->done) * sizeof(*c->methods));
-    c->done--; /* the next method has its place */
+    c->done--; /* the next method takes its place; the caller adds 1 */
     return err;
 }
 
@@ -496,7 +497,7 @@ static int run(struct replay *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Prints the table and the notes, and gives the answer. */
+/* Prints the table and the notes if they are wanted. Gives the answer if all methods have ended. */
 static int show(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)
 {
     const uint64_t skipped = c->replay.scan.step_count;

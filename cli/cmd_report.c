@@ -30,8 +30,8 @@ static bool on_stop(void)
     return interrupt_seen();
 }
 
-/* Writes the page to `file`. CMD_FAILED: a signal came, so there is no page; or some plots are
- * missing in it. The reason is printed then. */
+/* Writes the page to `file`. Returns CMD_FAILED, after it has printed the reason, if a signal came
+ * and there is no page, or if the page lacks some plots. */
 static int write_page(struct gcb_outfile *file, const struct gcb_page_config *config,
                       const struct report_options *o, struct cmd_context *ctx)
 {

@@ -17,7 +17,7 @@ struct bench_own {
     bool samples, no_bandwidth, no_sums;
 };
 
-/* The options of `bench --kernels`, which times kernels of this build instead of methods. */
+/* Options for `bench --kernels`, which times kernels of this build instead of methods. */
 struct bench_kernels_options {
     bool kernels;
     struct opt_list sizes; /* empty: all sizes */
@@ -58,8 +58,8 @@ int bench_take_suite(struct bench_options *o, struct bench_options *filled, stru
  * contradict each other. */
 int bench_plan(struct gcb_suite_plan *out, const struct bench_options *o, struct gcb_diag *diag);
 
-/* Returns GCB_E_INVALID if an option on methods, tensors or cases is given, such as --method,
- * which has no meaning with --kernels. */
+/* Refuses some options that have no meaning with --kernels, such as --method: returns GCB_E_INVALID
+ * if one of them is given. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
 
 /*

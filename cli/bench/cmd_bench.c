@@ -572,7 +572,7 @@ static void release(struct bench *c)
         gcb_row_fini(&c->answers[i]);
     gcb_free(c->answers);
     gcb_suite_run_close(c->run);
-    c->s.source = NULL; /* one of c->sources */
+    c->s.source = NULL; /* for session_close: it is one of c->sources, which are closed below */
     session_close(&c->s);
     for (size_t i = 0; i < GCB_SUITE_INPUTS; i++)
         gcb_source_close(c->sources[i]);
