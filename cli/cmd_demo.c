@@ -3,7 +3,7 @@
 #include "cli/base/cmd.h"
 #include "src/tool/base/data.h"
 
-/* README.md shows the same command, with the path of the sample after it. */
+/* README.md shows the same command, followed by the path of the sample. */
 #define COMMAND \
     "compress --method topk --method fft:chunk=4096 --method qsgd \\\n" \
     "      --method range --scope model"

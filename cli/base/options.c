@@ -381,8 +381,8 @@ const char *opt_methods_key_at(size_t i)
     return name ? name : key_of(gcb_exchange_table, &i);
 }
 
-/* Reads one method and sets those of its parameters that overrides name. Marks the overrides that
- * it takes in `used`, which has a place for each. */
+/* Reads one method, and sets its parameters for which there is an override. Marks the overrides
+ * that the method takes in `used`, which has an entry for each override. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_methods *in,
                        bool *used, struct gcb_diag *diag)
 {

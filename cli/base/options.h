@@ -18,7 +18,7 @@
  * rows as groups.
  */
 
-/* Options that choose which tensors are read. */
+/* Options on which tensors are read, and how. */
 struct opt_input {
     struct opt_list dataset, exclude;
     struct opt_list as;        /* names of formats for datasets that are not floats */
@@ -68,7 +68,7 @@ extern const struct opt_row opt_shard_rows[];
 /* Forms of --dist, for completions; ends with NULL. */
 extern const char *const opt_dists[];
 
-/* Options on the device, the threads and the arithmetic of a run. */
+/* Options on the device, the threads, the arithmetic and the random draws of a run. */
 struct opt_exec {
     const char *device; /* NULL: the default, cpu */
     int threads;        /* 0: the default, 1 */
@@ -99,7 +99,7 @@ struct opt_backend {
  * live. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
 
-/* Options on how often each message is measured. */
+/* Options on how often and how long each message is measured. */
 struct opt_timing {
     int warmup;      /* untimed runs; -1: the command's own default */
     int repeat;      /* timed runs; 0: the command's own default */

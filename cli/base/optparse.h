@@ -72,7 +72,7 @@ struct opt_group {
     bool passed_on;             /* `regress` passes the options of this group on to `bench` */
     bool in_suite;              /* fields of a suite set the options of this group */
 };
-/* The group of a struct that is a member of the command's struct `type`. */
+/* A group whose rows set the options in `member`, a struct in the command's struct `type`. */
 #define OPT_GROUP(title_, rows_, type, member) OPT_GROUP_(title_, rows_, type, member, false)
 
 /* Like OPT_GROUP, for a group that a suite may set. */
@@ -109,7 +109,7 @@ struct opt_given {
 
 struct opt_result {
     struct opt_list operands;
-    struct opt_given *given; /* in order */
+    struct opt_given *given; /* in the order of the command line */
     size_t given_count, given_cap;
     bool help; /* --help or -h was given; the words after it were not read */
 };

@@ -55,7 +55,8 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct cmd_context *ctx);
 /* True if rows are shown or saved. If not, a command need not make rows. */
 bool out_wants_rows(const struct out_report *r);
-/* Closes the file of --results, and renames it to its final name. Does nothing without a file. */
+/* Closes the file of --results, and renames it to its final name. Does nothing without a file.
+ * Errors are those of out_commit_file. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 /* Removes the file of --results unless out_commit was called. `r` may be zeroed. */
 void out_close(struct out_report *r);
@@ -103,7 +104,7 @@ void out_failures(FILE *out, const struct gcb_method *methods, const struct gcb_
 /* Makes the row of the answer of `compress`, `bench` and `merge` (src/tool/rows/answer.h). Its text
  * begins with "for WHERE, " unless `where` is "", and says how fast the methods encode if `speeds`
  * is set. These commands leave memories out, so the answer recommends no method that needs a
- * memory. */
+ * memory. out_answer sends and releases the row. */
 void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                  const struct gcb_run_result *result, bool speeds);
 
@@ -145,7 +146,7 @@ void promise_take(struct promise_counts *counts, const struct out_report *report
 void promise_show_counts(const struct out_report *report, const struct gcb_label *labels,
                          size_t count, const struct promise_counts *counts, uint64_t messages);
 
-/* The number of checks of all methods with this outcome. */
+/* Returns how many checks of all `count` methods had this outcome. */
 uint64_t promise_sum(const struct promise_counts *counts, size_t count,
                      enum gcb_promise_status status);
 

@@ -23,6 +23,6 @@ void progress_start(struct progress *p, FILE *file, bool wanted);
 /* Updates the bar to `share`, from 0 to 1. `progress` is the struct progress, so that this function
  * may be the callback of an observer. */
 void progress_update(void *progress, double share);
-void progress_end(struct progress *p); /* `p` may be zeroed */
+void progress_end(struct progress *p); /* erases the bar; `p` may be zeroed */
 
 #endif

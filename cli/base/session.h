@@ -119,12 +119,13 @@ struct session_shard {
  * `s->setting` still describes the run. Without --shard does nothing. */
 int session_put_shard(struct session *s, const struct session_shard *shard);
 
-/* Starts `progress`; --quiet hides it. */
+/* Starts `progress`, which --quiet hides. The caller ends it with progress_end. */
 void session_start_progress(struct session *s);
 /* Returns the kernels, threads, device, seed and FFT with which messages are coded, as the options
  * say. Borrows from s->backend. */
 struct gcb_compute session_compute(const struct session *s);
-/* Returns a watch that updates `progress`, and stops the work after a signal. */
+/* Returns a watch that updates `progress`, which it borrows, and stops the work after a signal that
+ * interrupt_catch caught. */
 struct gcb_watch session_watch(struct session *s);
 /* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns
  * CMD_FAILED. */
