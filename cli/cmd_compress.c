@@ -9,7 +9,7 @@
 #include "src/tool/run/breakdown.h"
 
 #define MAX_TOP 64  /* the most tensors that a method's line "loses most" names */
-#define SECONDS 0.5 /* most seconds of timing for a method, unless a single pass takes longer */
+#define SECONDS 0.5 /* average seconds of timing for a method, unless the fewest runs take longer */
 
 /* Values of --per besides those of enum gcb_per. */
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };

@@ -400,8 +400,8 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
     return session_put(&c->s, &row);
 }
 
-/* True if the table has a line for each step: with --per step; and without --per, if there is one
- * method and at most MAX_STEPS_SHOWN steps. */
+/* True if a table of the steps is shown: with --per step; and without --per, if only one method is
+ * left and there are at most MAX_STEPS_SHOWN steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;

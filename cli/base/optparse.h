@@ -26,7 +26,7 @@ enum opt_type {
     OPT_LIST,     /* struct opt_list: repeatable */
     OPT_INT,      /* int */
     OPT_U64,      /* uint64_t */
-    OPT_SIZE,     /* uint64_t; K, M, G or T may follow the number */
+    OPT_SIZE,     /* uint64_t; a unit may follow, as in 25M: gcb_parse_size */
     OPT_REAL,     /* double */
     OPT_TIME,     /* double, in seconds; a unit may follow, as in 5m: gcb_parse_seconds */
     OPT_DURATION, /* double, in seconds; the unit is needed: 20us, 80ms, 1.5s: gcb_parse_duration */

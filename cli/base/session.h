@@ -96,8 +96,8 @@ int session_put(struct session *s, struct gcb_row *row);
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count);
 /* Without --repeat and --min-time, makes `config` time each message at least twice: until its
- * medians are known to 10 %, or the time is up, which is `seconds` for each method. Rows then leave
- * out the samples. */
+ * medians are known to 10 %, or the time is up, which is `seconds` times the number of methods, for
+ * all methods together. Rows then leave out the samples. */
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
 
