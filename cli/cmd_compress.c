@@ -308,8 +308,8 @@ static void add_names(struct gcb_table *table, const struct compress *c, const s
                        : c->labels[method].text);
 }
 
-/* Prints a table with a line for each group and each method that the user named, of the first
- * groups with --top. A figure by which lines are sorted has a column. */
+/* Prints a table with a line for each group and each method that the user named; with --top, only
+ * for the first groups. A figure by which lines are sorted has a column. */
 static void show_groups(const struct compress *c)
 {
     const struct gcb_table_column columns[] = {
@@ -447,8 +447,8 @@ static void show_tables(struct compress *c)
 }
 
 /* Sends rows, shows tables and the answer, and completes the files. After an interruption, rows are
- * kept, with status "interrupted", but no file of messages is written; nor is it if the method
- * failed. A shard has no answer, because only `merge` knows all messages. */
+ * kept, with status "interrupted". After an interruption or a failure of the method, no file of
+ * messages is written. A shard has no answer, because only `merge` knows all messages. */
 static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     char files[SESSION_FILES];

@@ -279,14 +279,14 @@ static void add_share(char *note, const char *before, double share, const char *
         gcb_append(note, NOTE, "%s%s%s; ", before, gcb_percent(text, share), after);
 }
 
-/* Prints the notes on a method that sent something. `name`: what they begin with; NULL: nothing. */
+/* Prints the notes on a method that sent something. They begin with `name` unless it is NULL. */
 static void show_sent(FILE *out, const struct gcb_replay_total *t, const char *name)
 {
     const struct gcb_replay_figures *f = &t->figures;
     const int at = name ? fprintf(out, "%s:", name) : 0;
     char note[NOTE] = "", norm[32];
 
-    if (f->alpha > 10.0) /* such errors mostly come from a scale, as that of signs */
+    if (f->alpha > 10.0) /* mostly due to a scale, such as that of signs, and not to a loss */
         gcb_append(note, NOTE,
                    "the update has another scale than the gradients, so only its "
                    "cosine says something; ");

@@ -144,8 +144,8 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
 /* Returns how wide lines on `out` are: 80, or the columns of a narrower terminal (at least 40). */
 unsigned opt_columns(FILE *out);
 /* Prints the words of `text` in lines of at most opt_columns(out) columns. `at` columns of the
- * first line are printed already. The words continue there at column `indent`, or after a space if
- * `at` is larger; the other lines begin at column `indent`. Ends the last line. */
+ * first line are printed already. The words continue that line at column `indent`, or after a space
+ * if `at` is larger; the other lines begin at column `indent`. Ends the last line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
 /* Like opt_wrap, for a text in printf style, which is cut to 999 bytes. */
 void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)

@@ -21,7 +21,7 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
 }
 
 /* Estimates the seconds left from the pace since the first update or, while the share is that of
- * the first update, since the start. Returns at most the time until a deadline that is to come. */
+ * the first update, since the start. Returns at most the time until a deadline in the future. */
 static double seconds_left(const struct progress *p, double now, double share)
 {
     const bool first = share <= p->from;
