@@ -27,8 +27,8 @@
 
 struct sweep_own {
     struct opt_list vary, match;
-    const char *budget; /* goal of a policy; NULL: none is searched */
-    const char *over;   /* parameter to search along; NULL: each method's own */
+    const char *budget; /* goal of a policy; NULL: no policy is wanted */
+    const char *over;   /* parameter to search along; NULL: the first that changes the size */
     bool published_only;
 };
 
@@ -76,24 +76,24 @@ struct sweep {
     struct gcb_policy rules; /* of the policy */
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
-    bool matching; /* with --match or --budget: choice.searches found the `given` settings */
+    bool matching; /* --match or --budget is given; choice.searches find the `given` settings */
     struct gcb_choice choice;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
     bool *pareto;        /* for each method: true if no other beats it */
     /* mix_tallies replaces the tally of each mixed setting by that of its mix */
     struct gcb_run_result result;
     struct gcb_tally *own;          /* the tallies of `result` before mix_tallies */
-    struct gcb_gradients gradients; /* of --match error_of_mean= */
+    struct gcb_gradients gradients; /* read only for --match error_of_mean= */
 };
 
-/* Returns the search that found a setting; NULL for a baseline or a policy, and without --match. */
+/* Returns the search that found setting i. NULL: the baseline or the policy, or no search ran. */
 static const struct gcb_match_search *search_of(const struct sweep *c, size_t i)
 {
     return c->matching && i < c->given ? &c->choice.searches[i] : NULL;
 }
 
-/* True if --match tries the method when none is named. Presets that are compositions are left out,
- * because the search finds compositions itself. */
+/* True if --match and --budget try the method when the user names no method. Presets that are
+ * compositions are left out, because the search finds compositions itself. */
 static bool is_searched(const struct gcb_method *m)
 {
     return gcb_sweep_default(m) && !(m->preset && m->preset->found);
@@ -141,7 +141,7 @@ static int check_over(const struct sweep *c, const char *key, struct gcb_diag *d
         gcb_show(key).text);
 }
 
-/* Refuses options that contradict --budget. */
+/* Refuses options that contradict --budget, and targets that no policy can be searched for. */
 static int check_budget(const struct sweep *c, struct gcb_diag *diag)
 {
     const struct sweep_own *own = &c->o->own;
@@ -163,7 +163,7 @@ static int check_budget(const struct sweep *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes a search for every setting with every goal, and says if compositions are searched too. */
+/* Makes a search for each setting and goal, and decides if compositions are searched too. */
 static int plan_searches(struct sweep *c, struct gcb_diag *diag)
 {
     const struct sweep_options *o = c->o;
@@ -254,7 +254,8 @@ struct means {
     struct gcb_mean_config config;
 };
 
-/* Measures the error of the mean that `n` workers end up with, for a search. */
+/* Measures the error of the mean with the workers whose gradients were read, and writes the error
+ * that follows for `n` workers. */
 static int measure_mean(void *ctx, double *out, const struct gcb_method *method, unsigned n,
                         struct gcb_diag *diag)
 {
@@ -299,7 +300,8 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
  * from what they found. */
 static int search(struct sweep *c, const struct gcb_watch *watch, struct gcb_diag *diag)
 {
-    const double from = c->o->own.budget ? BUDGET_FROM : SEARCH_END; /* where the policy begins */
+    /* share of the progress bar at which the search for a policy begins */
+    const double from = c->o->own.budget ? BUDGET_FROM : SEARCH_END;
     const struct gcb_watch settings = gcb_watch_part(watch, 0.0, from);
     const struct gcb_watch policy = gcb_watch_part(watch, from, SEARCH_END);
     const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
@@ -415,7 +417,7 @@ static bool is_mixed(const struct sweep *c, size_t i)
     return s && tally_of(c, i)->messages && s->mix.share < 1.0;
 }
 
-/* Writes a setting's name. Returns it. */
+/* Writes the label of setting i, with " (mixed)" if it is mixed. Returns `name`. */
 static const char *setting_name(char name[256], const struct sweep *c, size_t i)
 {
     gcb_method_spec(name, 256, &c->methods[i], GCB_SPEC_LABEL);
@@ -477,8 +479,8 @@ static void print_policy(const struct sweep *c, FILE *out)
 
 /* ---- the stages of the best compositions ---- */
 
-/* Prints a line: how many times the bytes or the error of the composition `best` are with the plain
- * form of stage k instead. */
+/* Prints what choice->stages[k] earns in the composition `best`: the factor by which bytes or error
+ * grow if the stage is plain, or that the target is then missed. */
 static void print_stage(const struct sweep *c, const struct gcb_match_search *best, size_t k,
                         FILE *out)
 {
@@ -495,8 +497,7 @@ static void print_stage(const struct sweep *c, const struct gcb_match_search *be
         fprintf(out, "  %-26s  the target is missed with %s\n", with, plain);
 }
 
-/* Prints what each stage earns in the best composition for each goal. These compositions are the
- * last settings. */
+/* Prints what each stage earns in the best composition for each goal. */
 static void print_stages(const struct sweep *c, FILE *out)
 {
     const struct gcb_choice *choice = &c->choice;
@@ -516,8 +517,8 @@ static void print_stages(const struct sweep *c, FILE *out)
 
 /* ---- the last line ---- */
 
-/* Returns the index of the best setting that meets the goal, apart from `except`. SIZE_MAX: there
- * is no such setting; or for `except`, none is left out. */
+/* Returns the index of the best setting that meets the goal, or SIZE_MAX if there is none. The
+ * setting `except` does not count (SIZE_MAX: all count). */
 static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal, size_t except)
 {
     size_t best = SIZE_MAX;
@@ -534,7 +535,7 @@ static size_t find_best(const struct sweep *c, const struct gcb_match_goal *goal
     return best;
 }
 
-/* Appends how many times fewer bytes the setting `best` sends than `other`. */
+/* Appends how many times fewer or more bytes the setting `best` sends than `other`. */
 static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best, size_t other)
 {
     const double times = gcb_tally_figure(tally_of(c, best), GCB_FIELD_RATIO) /
@@ -544,7 +545,7 @@ static void say_fewer(char *out, size_t size, const struct sweep *c, size_t best
     setting_name(name, c, other);
     if (gcb_choice_composed(&c->choice, best) && other < c->given)
         gcb_append(name, sizeof(name), ", the best published method");
-    if (times >= 1.005) /* which is not shown as 1 */
+    if (times >= 1.005) /* %.3g shows smaller factors as 1 */
         gcb_append(out, size, ", %.3g times fewer than %s", times, name);
     else if (times > 0.995)
         gcb_append(out, size, ", as many as %s", name);
@@ -564,7 +565,7 @@ static void say_caveat(char *out, size_t size, const struct sweep *c, size_t i)
                    c->methods[i].name);
 }
 
-/* Writes the error of a setting. Returns out. */
+/* Writes the rel_l2 of a setting. Returns out. */
 static const char *error_text(char out[32], const struct sweep *c, size_t i)
 {
     gcb_field_number(out, GCB_FIELD_REL_L2, gcb_tally_figure(tally_of(c, i), GCB_FIELD_REL_L2), 0);
@@ -577,7 +578,7 @@ static void answer_goal(char *out, size_t size, const struct sweep *c,
                         const struct gcb_match_goal *goal)
 {
     const size_t best = find_best(c, goal, SIZE_MAX), next = find_best(c, goal, best);
-    const size_t baseline = c->given; /* place of the baseline, if there is one */
+    const size_t baseline = c->given; /* index of the baseline, if there is one */
     const char *field = gcb_field_name(goal->field);
     char name[256], target[32], error[32];
 
@@ -646,7 +647,7 @@ static void answer_budget(char *out, size_t size, const struct sweep *c)
                    name);
 }
 
-/* Appends the answer without --match: how many settings no other beats. */
+/* Appends the answer without --match and --budget: how many settings no other beats. */
 static void answer_settings(char *out, size_t size, const struct sweep *c)
 {
     size_t marked = 0, measured = 0;
@@ -677,7 +678,7 @@ static char *write_answer(char *out, size_t size, const struct sweep *c)
     return out;
 }
 
-/* Prints notes on how compositions were searched for, and on methods that were left out. */
+/* Prints notes: how many settings and compositions were tuned, and which methods were left out. */
 static void print_search(const struct gcb_choice *c, FILE *out)
 {
     char sample[100] = "";
@@ -791,8 +792,8 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
-/* Marks the settings that no other beats in c->pareto. Settings that miss their target do not
- * count. After an interruption none is marked. */
+/* Marks in c->pareto the settings that no other setting beats. Settings that miss their target do
+ * not count. After an interruption no setting is marked. */
 static void mark_pareto(struct sweep *c)
 {
     struct gcb_pareto_point *points = gcb_must_array(c->count, sizeof(*points));
@@ -812,8 +813,9 @@ static void mark_pareto(struct sweep *c)
     gcb_free(points);
 }
 
-/* Keeps the settings' own tallies in c->own, for the rows. Then replaces the tally of a mixed
- * setting by that of its mix, which meets the target: tables and the answer compare these. */
+/* Sets the error of the mean of settings whose goal limits it. Keeps the settings' own tallies in
+ * c->own, for the rows. Then replaces the tally of a mixed setting by that of its mix, which meets
+ * the target; the table and the answer show the mix. */
 static void mix_tallies(struct sweep *c)
 {
     c->own = gcb_must_zero(c->count + 1, sizeof(*c->own));
@@ -832,7 +834,7 @@ static void mix_tallies(struct sweep *c)
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
     struct bench_outcome outcome = {.methods = 0};
-    bool measured = false; /* stays so if a search was interrupted on its sample */
+    bool measured = false; /* after an interruption: some setting was measured */
     int err;
 
     mix_tallies(c);

@@ -30,7 +30,7 @@ static const struct opt_row own_rows[] = {
 };
 /* clang-format on */
 
-#define NAMES 4 /* the most names in a note */
+#define NAMES 4 /* most names that a note lists */
 
 /* Names of messages, or of pairs of a method and a message, for a note. Starts zeroed. */
 struct names {
@@ -47,13 +47,13 @@ struct verify {
     size_t count;
     struct gcb_verify_result result;
     struct promise_counts *checks; /* number of checks of each method, by outcome */
-    /* for the `shard` row, of each method: where it failed because the device lacks it */
+    /* for the `shard` row: the first message that each method cannot code on the device */
     struct gcb_run_total *totals;
-    struct names names[GCB_VERIFY_EVENTS]; /* for each kind of event, what it happened to */
+    struct names names[GCB_VERIFY_EVENTS]; /* what each kind of event happened to */
 };
 
 /* Adds a name such as "fft on step 100 worker 0 layers.0.bias"; without "fft on" if `method` is
- * NULL. */
+ * NULL. Only counts a name after the first NAMES. */
 static void add_name(struct names *names, const struct gcb_verify_note *note, const char *method)
 {
     char shown[48];
@@ -234,7 +234,7 @@ static int finish(struct verify *v, struct gcb_diag *diag)
         return err;
     if (r->interrupted)
         return session_interrupted(&v->s, "the checks done so far are above");
-    /* a shard of which all messages are left out is no error: other shards may have some */
+    /* a shard whose messages are all left out is no error: other shards may have finite messages */
     if (!checked && !r->notes[GCB_VERIFY_NOT_THERE] && !(v->s.shard.count && all_left_out))
         return gcb_diag_set(diag, r->notes[GCB_VERIFY_LEFT_OUT] ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",

@@ -29,8 +29,8 @@ static void print_overview(FILE *out)
     opt_wrap(out, exits, fprintf(out, "Exit status:"), 0);
 }
 
-/* Returns the command called `name`. If there is none, returns NULL, and the words in diag say what
- * may be meant. */
+/* Returns the command called `name`. If there is none, returns NULL and writes to `diag` what the
+ * user may have meant. */
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
     const struct cmd *cmd = cmd_find(name);
@@ -90,7 +90,7 @@ static void print_choose(FILE *out)
     fprintf(out, "  %s\n", dumper);
 }
 
-/* Runs `gcbench help [COMMAND]`; `argv` begins after "help". */
+/* Runs `gcbench help [COMMAND|choose]`; `argv` begins after "help". */
 static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
 {
     const struct cmd *cmd;

@@ -6,9 +6,9 @@
 #include "src/tool/read/reader.h"
 #include "src/tool/rows/fields.h"
 
-/* Runs while gcbench is built; prints the tables of commands, options, file formats and result
- * fields as JSON. generate.py makes the manual, the completions, docs/rows.md and the table of
- * fields for Python from it. */
+/* Runs while gcbench is built; prints the tables of commands with their options, exit statuses,
+ * file formats and result fields as JSON. generate.py makes the manual, the completions,
+ * docs/rows.md and the table of fields for Python from it. */
 
 static json_t *row_object(const struct opt_row *row)
 {
@@ -46,8 +46,8 @@ static json_t *command_object(const struct cmd *cmd)
                      parameters);
 }
 
-/* Returns the fields of a record or part, without the two that every row has. A field is the list
- * [name, type, unit, meaning, true if csv has it]. */
+/* Returns the fields of a kind of rows, or of a part of rows (enum gcb_record), without `record` and
+ * `schema`, which every row has. A field is the list [name, type, unit, meaning, true if csv has it]. */
 static json_t *record_list(enum gcb_record record)
 {
     static const char *const types[] = {"text", "integer", "real", "bool", "list", "object"};

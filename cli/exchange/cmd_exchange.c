@@ -28,12 +28,12 @@ struct exchange {
     struct gcb_lane *lanes; /* methods and algorithms, with their results on the current load */
     size_t count;
     uint64_t sizes[EXCHANGE_SIZES]; /* elements of the synthetic gradients */
-    size_t size_count;              /* 0: the gradients are those of a dump */
+    size_t size_count;              /* 0: the gradients are those of a dump, if any */
     struct gcb_source_synthetic synthetic;
     struct gcb_load load;    /* the gradients that are exchanged now */
-    struct gcb_timed coding; /* of --coding */
-    struct gcb_link link;    /* of --calibrate */
-    bool links;              /* `link` is in use */
+    struct gcb_timed coding; /* times of coding that --coding gives */
+    struct gcb_link link;    /* transfers of --calibrate */
+    bool links;              /* `link` was prepared */
     bool wrong;              /* an update differed between ranks, or from the serial exchange */
 };
 
@@ -96,7 +96,8 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
     return refuse_delay(c, diag);
 }
 
-/* Makes the lanes, the backend and the synthetic gradients from the options. */
+/* Makes the lanes and the backend from the options, and reads the sizes and the distribution of
+ * synthetic gradients. */
 static int resolve(struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
@@ -141,15 +142,16 @@ static int open_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err ? err : gcb_load_init(&c->load, diag);
 }
 
-/* GCB_E_INVALID with the message `words` if ranks have different values. Called by all ranks. */
+/* Returns GCB_E_INVALID, with the message `words`, if ranks have different values. Called by all
+ * ranks. */
 static int require_same(const struct exchange *c, uint64_t value, const char *words,
                         struct gcb_diag *diag)
 {
     return gcb_net_same(c->net, value) ? 0 : gcb_invalid(diag, "%s", words);
 }
 
-/* GCB_E_INVALID if ranks differ in methods, or in options that decide what they exchange and how
- * often, because some would then wait for others for ever. Called by all ranks. */
+/* Returns GCB_E_INVALID if ranks differ in methods, or in options that decide what they exchange
+ * and how often, because some ranks would then wait for others for ever. Called by all ranks. */
 static int require_same_options(const struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t numbers[] = {c->s.backend.seed, c->o->own.repeats, c->o->own.calibrate,
@@ -204,8 +206,8 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
         char text[256];
 
         snprintf(text, sizeof(text), "%s", labels[i].text);
-        gcb_spec_drop(text, "collective"); /* has a column */
-        if (have_several_algorithms(c))    /* here, because text of the first column is never cut */
+        gcb_spec_drop(text, "collective"); /* the next column shows the collective */
+        if (have_several_algorithms(c))    /* no column of its own: the first one is never cut */
             gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
         gcb_table_cell(table, text);
         gcb_table_cell(table, gcb_collective_names[gcb_method_collective(&lane->method)]);
@@ -218,8 +220,9 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
     out_table(&c->s.report, table);
 }
 
-/* Returns the lane with the least median time among the lanes without a wrong update: among fp32,
- * fp16 and bf16 if `baselines` is set, or else among all other methods. NULL: there is none. */
+/* Returns the lane with the least median time among the lanes without a wrong update: among the
+ * baselines (fp32, fp16 and bf16 by all-reduce) if `baselines` is set, or else among all others.
+ * NULL: there is none. */
 static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
 {
     const struct gcb_lane *best = NULL;
@@ -246,8 +249,8 @@ static void name_lane(char *out, size_t size, const struct exchange *c, const ch
         gcb_append(out, size, " by %s", gcb_net_algorithm_names[lane->algorithm]);
 }
 
-/* Writes the answer: which lane was the fastest, and whether that lane beats the fastest of fp32,
- * fp16 and bf16. Returns false if there is nothing to compare. */
+/* Writes the answer: which lane was the fastest, apart from baselines, and whether that lane beats
+ * the fastest baseline. Returns false if there is nothing to compare. */
 static bool write_answer(char *out, size_t size, const struct exchange *c,
                          const struct gcb_label *labels)
 {
@@ -362,8 +365,8 @@ static int show(struct exchange *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Opens the gradients of the i-th size, or of the dump, on all ranks, and checks that they fit
- * together. */
+/* Opens the gradients of the i-th size, or of the dump, and checks that all ranks have the same
+ * tensors. Gives the lanes the times of --coding. Called by all ranks. */
 static int prepare_load(struct exchange *c, size_t i, struct gcb_diag *diag)
 {
     const unsigned ranks = gcb_net_ranks(c->net);
@@ -573,13 +576,13 @@ int main(int argc, char **argv)
     FILE *nowhere = NULL;
     int status;
 
-    program_choose_blas(); /* MPI starts threads */
+    program_choose_blas(); /* before MPI starts threads: the environment changes */
     gcb_no_memory = end_without_memory;
     place.net = gcb_net_open(&argc, &argv);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);
     gcb_no_memory = end_without_memory;
     ctx.own = &place;
-    ctx.plain = true; /* mpirun gives rank 0 a terminal even if it writes to a file */
+    ctx.plain = true; /* rank 0 may have a terminal although mpirun writes to a file */
     if (gcb_net_rank(place.net)) {
         nowhere = fopen("/dev/null", "w");
         ctx.out = ctx.err = nowhere ? nowhere : stderr;

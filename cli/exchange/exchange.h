@@ -9,7 +9,7 @@
 
 /* The options of gcbench-mpi itself. */
 struct exchange_own {
-    struct opt_list algorithms; /* empty: the default, that of the MPI library */
+    struct opt_list algorithms; /* names; empty: only "library" */
     bool no_baselines, no_serial, calibrate;
     uint64_t repeats;
     double seconds;           /* of --time-limit */
@@ -27,8 +27,8 @@ struct exchange_options {
 
 /* Makes a lane for each method with each algorithm. The methods are those that the user named, then
  * those of fp32, fp16 and bf16 that the user did not name by all-reduce: none of these with
- * --no-baselines, or if --calibrate is given without a method. Release *out with gcb_free, also on
- * failure. */
+ * --no-baselines, or if --calibrate is given without a method. GCB_E_INVALID: a wrong option, or
+ * neither a method nor --calibrate. Release *out with gcb_free, also on failure. */
 int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                         struct gcb_diag *diag);
 /* True if the method is fp32, fp16 or bf16, and its collective is the all-reduce. */
