@@ -16,7 +16,7 @@ struct payoff {
     struct session s;
     struct payoff_plan plan;
     struct gcb_ways ways;
-    struct gcb_timed timed; /* times of --coding; for cpu none, but the `device` of given rows */
+    struct gcb_timed timed; /* times of --coding; with cpu only `device`, from the rows given */
     struct gcb_measureds measured; /* exchanges in the rows given */
     char from[200], coding[200];   /* where errors and times come from, in words */
     struct gcb_judgement *places;  /* one for each pair of workers and bandwidth */
@@ -44,8 +44,8 @@ static int list_ways(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- times of coding ---- */
 
-/* The H200, whose times are shipped, and GPUs whose times are estimated from these by the speed of
- * their memories. */
+/* The H200, whose times are shipped, then the GPUs whose times are estimated from those of the H200
+ * by the bandwidths of the memories. */
 static const struct card {
     const char *name;
     double memory; /* bytes per second */
@@ -63,7 +63,8 @@ static void scale_times(struct gcb_timed *t, double slower)
     t->copy /= slower;
 }
 
-/* Finds the times that --coding asks for; for cpu there are none yet. */
+/* Reads the times that --coding asks for, and describes them in c->coding. With cpu reads none: the
+ * times are then measured, or come from the rows given. */
 static int read_coding(struct payoff *c, struct gcb_diag *diag)
 {
     const char *text = c->plan.coding;
@@ -160,7 +161,7 @@ static bool has_rows(const char *path)
     char first = '\0';
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
-        return true; /* cannot be read twice to find out; and a dump cannot be piped */
+        return true; /* a dump cannot be piped, and a pipe cannot be read twice to look */
     file = fopen(path, "re");
     if (!file)
         return false;
@@ -271,7 +272,8 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- places ---- */
 
-/* Judges all ways in all places. */
+/* Judges all ways in all places, and marks all as shown if --method is given. GCB_E_INVALID: there
+ * are no times of a baseline, with which ways are compared. */
 static int judge_all(struct payoff *c, struct gcb_diag *diag)
 {
     const struct payoff_plan *p = &c->plan;
@@ -314,7 +316,7 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Prints measured exchanges beside their predictions. */
+/* Predicts the measured exchanges, sends their rows, and prints them beside the predictions. */
 static int show_measured(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_network network = c->plan.setting.network;

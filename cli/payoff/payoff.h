@@ -6,8 +6,7 @@
 #include "src/tool/payoff/judge.h"
 #include "src/tool/payoff/measured.h"
 
-/* The options of `payoff`, and the plan that follows from them. Texts that are not given are
- * NULL. */
+/* The options of `payoff`, by group. Texts that are not given are NULL. */
 struct payoff_network {
     const char *cluster;
     struct opt_list bandwidth, workers;
@@ -25,7 +24,7 @@ struct payoff_exchange {
 };
 struct payoff_judging {
     struct opt_list methods;
-    const char *coding;  /* NULL: that of the cluster, or cpu */
+    const char *coding;  /* NULL: what the cluster has, or cpu */
     double exact, noise; /* 0: not given */
     bool all;
 };
@@ -50,10 +49,10 @@ struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
     const char *coding;  /* of --coding, or of the cluster */
     struct payoff_grid bandwidths, workers;
-    /* what all places share: the network's bandwidth and workers are not set; elements 0: those of
-     * the dump or the rows */
+    /* What all places share. The network's bandwidth and workers are not set. `elements` is 0 if
+     * the size of the gradient comes from the dump or the rows. */
     struct gcb_setting setting;
-    struct gcb_curve curve; /* of --link */
+    struct gcb_curve curve; /* from --link; else zeroed */
 };
 /* Makes the plan from the options, whose texts it borrows. *out must not move, because its setting
  * points to its curve. GCB_E_INVALID: a wrong value, or options that do not go together. Other
@@ -73,11 +72,12 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
 /* Prints the table of ways for one place: with -v all, otherwise those with `shown`. */
 void payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j);
 
-/* Prints notes: which ways are left out, and for what the errors and times do not hold. */
+/* Prints notes: which ways are left out, what is unusual in the dump's values, and for how many
+ * workers and steps the errors hold. */
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
                        const struct gcb_judgement *j);
 
-/* Prints a table with a line for each of several places. */
+/* Prints a table with a line for each of several places: the baseline and the recommended way. */
 void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                         size_t count);
 

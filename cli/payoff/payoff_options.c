@@ -9,7 +9,8 @@
 
 static const char *const dtypes[] = {"bf16", "fp32", NULL};
 
-/* Bytes of a bucket by default: as in PyTorch's DDP, and with --sharded. */
+/* Default bytes of a bucket, as fp32: as in PyTorch's DDP, and with --sharded. With several
+ * inner steps the whole gradient is one bucket. */
 #define BUCKET (25.0 * 0x1p20)
 #define BUCKET_SHARDED (400.0 * 0x1p20)
 
@@ -91,7 +92,7 @@ static const struct cluster {
     double inner_steps;
     const char *coding; /* unless --coding is given */
 } clusters[] = {
-    {NULL, 8, 1, 0.0, 20e-6, 0.0, 1.0, "cpu"}, /* none was named */
+    {NULL, 8, 1, 0.0, 20e-6, 0.0, 1.0, "cpu"}, /* without --cluster */
     {"h100-8x400", 16, 8, 8 * 50e9, 5e-6, 400e9, 1.0, "h100"},
     {"a100-8x200", 16, 8, 8 * 25e9, 5e-6, 250e9, 1.0, "a100"},
     {"ethernet-10g", 16, 1, 1.25e9, 20e-6, 0.0, 1.0, "cpu"},
@@ -126,7 +127,7 @@ static int read_rate(double *out, const char *option, const char *text, struct g
                        gcb_show(text).text);
 }
 
-/* Reads "16x8": nodes and workers in each. */
+/* Reads "16x8", which means 16 nodes of 8 workers each, as the only number of workers. */
 static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *diag)
 {
     uint64_t n = 0, each = 0;
@@ -149,7 +150,7 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
 static int read_params(double *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strlen(text);
-    char decimal[40] = ""; /* "", which is no size, unless the text and a 'B' fit */
+    char decimal[40] = ""; /* stays "", which is no size, if `text` is empty or too long */
     uint64_t count = 0;
 
     if (n > 0 && n < sizeof(decimal) - 1) {
@@ -169,7 +170,7 @@ static int read_params(double *out, const char *text, struct gcb_diag *diag)
 
 /* ---- lists and ranges of bandwidths, in bytes per second, and of numbers of workers ---- */
 
-/* Reads one value. Returns false if `text` is not one. */
+/* Reads one value. Returns false if `text` is not a value. */
 typedef bool parse_fn(const char *text, double *out);
 
 static bool parse_workers(const char *text, double *out)
@@ -236,8 +237,8 @@ static void add_usual(struct payoff_grid *g, const double *values, size_t count)
 
 /* ---- the plan ---- */
 
-/* Reads the network of --link: its latency, and unless they are given its bandwidth and number of
- * workers. */
+/* Reads the network of --link: its latency and its bandwidth, and its number of workers if the file
+ * has it and no option gives it. */
 static int read_curve(struct payoff_plan *p, const char *path, struct gcb_diag *diag)
 {
     const int err = gcb_curve_read(&p->curve, path, diag);
@@ -253,7 +254,7 @@ static int read_curve(struct payoff_plan *p, const char *path, struct gcb_diag *
 }
 
 /* Reads the bandwidths and the numbers of workers. Those that are not given come from the measured
- * network, else from the cluster, else from a default. */
+ * network, else from the cluster, else from a default. Refuses workers that do not fill nodes. */
 static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                       const struct cluster *cluster, struct gcb_diag *diag)
 {

@@ -32,7 +32,7 @@ static char *rate_text(char out[32], double bandwidth)
     const double bits = 8.0 * bandwidth;
     size_t i = 0;
 
-    while (bits < 0.9995 * units[i].from) /* smaller rates get the next unit */
+    while (bits < 0.9995 * units[i].from) /* so that none is shown as 1000 of a unit */
         i++;
     snprintf(out, 32, "%.4g %s", units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
     return out;
@@ -119,8 +119,8 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
 void payoff_show_ways(const struct out_report *report, const struct gcb_judgement *j)
 {
     const bool steps = !isnan(j->setting.compute);
-    char faster[32]; /* a title, which is written below */
-    /* without a step's computation, the column "x step" is left out */
+    char faster[32]; /* a title: "x fp16" */
+    /* without --compute, the column "x step" is left out */
     const struct gcb_table_column columns[] = {
         {.title = "way", .elastic = true, .text = true},
         {.title = "error"},
