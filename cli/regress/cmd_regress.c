@@ -88,7 +88,7 @@ static void print_differences(const struct regress *r)
             0, 2);
 }
 
-/* Compares two files of results. */
+/* Reads the two result files into r->ab.runs, and adds the verdicts on them. */
 static int compare_files(struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
@@ -119,7 +119,8 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
     return regress_builds_run(r, diag);
 }
 
-/* Applies --advisory-times and --accept. */
+/* Marks the verdicts that do not fail because of --advisory-times or --accept. Prints a note if
+ * --accept matches no case. */
 static void apply_options(struct regress *r)
 {
     const struct regress_own *own = &r->o->own;
@@ -146,7 +147,8 @@ static int choose_exit(const struct regress *r)
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
 }
 
-/* Copies a text of an environment row, whose texts are escaped already; null if there is none. */
+/* Copies a text of an environment row, whose texts are escaped already, to `row`. If there is none,
+ * the field is null. */
 static void copy_text(struct gcb_row *row, enum gcb_field field, const json_t *environment,
                       enum gcb_field from)
 {
@@ -187,7 +189,8 @@ static int put_total(struct regress *r, struct gcb_diag *diag)
     return out_put(&r->report, &row, diag);
 }
 
-/* Prints the comparison, sends its rows, and completes the file of --results. */
+/* Applies --accept and --advisory-times, prints the comparison, sends its rows, and completes the
+ * file of --results. */
 static int put_results(struct regress *r, struct gcb_diag *diag)
 {
     struct gcb_row row;

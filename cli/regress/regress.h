@@ -9,14 +9,14 @@
 #include "src/tool/regress/counts.h"
 #include "src/tool/regress/verdict.h"
 
-/* The options of `regress` itself. Other options on its command line are for `bench`. */
+/* The options that only `regress` has. It has the others in common with `bench`. */
 struct regress_own {
     const char *against; /* the other gcbench; NULL: two result files are compared */
     double budget;       /* in seconds; 0: the default */
     int pairs;           /* largest number of pairs; 0: the default */
     bool calibrate, counts;
     double delta;   /* in percent; 0: the default */
-    double floor;   /* in microseconds; shorter times are not judged; -1: the default */
+    double floor;   /* in microseconds: two shorter times are not judged; -1: the default */
     double timeout; /* time limit of one process in seconds; 0: the default */
     bool advisory_times, strict;
     struct opt_list accept;
@@ -24,8 +24,8 @@ struct regress_own {
 
 struct regress_options {
     struct regress_own own;
-    /* `bench` gets their words; `regress` itself uses those of the output, and reads a few others,
-     * such as the methods to count */
+    /* Most are passed on to `bench` as words. `regress` itself uses the output options, and reads
+     * some others, such as the methods to count. */
     struct bench_options bench;
 };
 
@@ -40,7 +40,7 @@ struct regress {
     const struct opt_list *operands;
     struct cmd_context *ctx;
     struct opt_list bench;   /* words that are passed on to `bench` */
-    struct gcb_ab_result ab; /* of two files only `runs` is set; with --counts nothing */
+    struct gcb_ab_result ab; /* only `runs` if two files are compared; zeroed with --counts */
     struct gcb_verdicts verdicts;
     struct out_report report;
     /* used with --against: */
@@ -49,12 +49,12 @@ struct regress {
     char word[GCB_AB_WORD]; /* a word of argv: the number of calls, or the method to count */
     struct gcb_ab_config config;
     struct gcb_ab_result aa;    /* the calibration of --calibrate */
-    struct gcb_counts counts;   /* of --counts */
+    struct gcb_counts counts;   /* set if instructions were counted, also without --counts */
     struct gcb_method *methods; /* whose instructions are counted */
     size_t method_count;
     char *folder; /* folder for temporary files; NULL: it was not made */
     int tidy_place;
-    char layout_kept[200]; /* why the layout of the code did not vary; "": it did */
+    char layout_kept[200]; /* why the layout of the code did not vary; "": it did, or --counts */
 };
 
 /* Runs this build and the one of --against, for times or, with --counts, for instructions, and adds
@@ -63,11 +63,11 @@ int regress_builds_run(struct regress *r, struct gcb_diag *diag);
 /* Prints what ran: pairs of processes, or methods counted, and how the layout of the code
  * varied. */
 void regress_builds_heading(const struct regress *r);
-/* Releases what regress_builds_run made; `r` may be zeroed. */
+/* Releases what regress_builds_run made, and r->ab in any case. `r` may be zeroed. */
 void regress_builds_close(struct regress *r);
 
 /* Prints a comparison: a table of the times and of everything that changed, then reasons and
- * advice, then the number of verdicts of each kind. */
+ * advice, then the number of verdicts of each kind. `strict`: says that uncertain verdicts fail. */
 void regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict);
 
 #endif

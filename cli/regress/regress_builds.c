@@ -17,7 +17,7 @@
 
 /* ---- the command line of both builds ---- */
 
-/* Makes r->argv from these words, the options that are passed on, and the files; it ends with
+/* Makes r->argv from `words`, the options that are passed on, and the files. The list ends with
  * NULL. */
 static void make_argv(struct regress *r, const char *const *words, size_t count)
 {
@@ -144,8 +144,8 @@ static int compare_times(struct regress *r, struct gcb_diag *diag)
 
 /* ---- instructions ---- */
 
-/* Returns the instruction set to count with: that of --isa, or the widest that valgrind
- * supports. */
+/* Returns the instruction set to count with: that of --isa, or the widest that valgrind and this
+ * processor support. */
 static const char *counted_isa(const struct regress *r)
 {
     const char *asked = r->o->bench.common.exec.isa;
@@ -153,10 +153,11 @@ static const char *counted_isa(const struct regress *r)
 
     if (asked)
         return asked;
-    return gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2"; /* an error: this processor lacks AVX2 */
+    return gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2"; /* fails if this processor lacks AVX2 */
 }
 
-/* Refuses options that have no meaning with --counts. */
+/* Refuses options that have no meaning with --counts, instruction sets that valgrind does not
+ * support, and a command line without a file. */
 static int check_counts(const struct regress *r, struct gcb_diag *diag)
 {
     static const char *const unused[] = {"threads", "repeat", "warmup",  "calibrate",
@@ -175,7 +176,7 @@ static int check_counts(const struct regress *r, struct gcb_diag *diag)
 }
 
 /* Counts the instructions of the methods in both builds, and appends the verdicts to *out. If
- * `times` is not NULL, counts only methods of which it has a SLOW or FAST verdict. */
+ * `times` is not NULL, counts only methods of which gcb_counts_settle can change a verdict. */
 static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct gcb_verdicts *times,
                       struct gcb_diag *diag)
 {
@@ -213,8 +214,8 @@ static int run_counts(struct regress *r, struct gcb_verdicts *out, const struct 
 }
 
 /* If the layout of the code did not vary, a SLOW or FAST verdict may come from the layout and not
- * from the change. In that case, checks these verdicts by counting instructions. A verdict stays if
- * the instructions of its method cannot be counted. */
+ * from the change. In that case, checks these verdicts by counting instructions. Verdicts stay if
+ * the instructions cannot be counted, as for suites, kernels and devices. */
 static void check_changed_times(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;

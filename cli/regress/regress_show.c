@@ -36,17 +36,17 @@ static bool is_shown(const struct gcb_verdict *v)
 
 #define ADVICES 16 /* more than gcb_verdict_advice has different texts */
 
-#define CAUSES_COMPARED 16 /* how many causes a reason is compared with */
+#define CAUSES_COMPARED 16 /* most causes that a reason is compared with */
 
 /* Verdicts of one kind that have the same reason. */
 struct cause {
     const struct gcb_verdict *first;
     size_t count;
-    const char *advice; /* NULL: there is none, or an earlier cause has it */
+    const char *advice; /* NULL: there is none, or an earlier cause has the same */
 };
 
-/* Returns the advice on a verdict, and adds it to `given`. NULL: there is none, or `given` has it
- * already. */
+/* Returns the advice on a verdict, and adds it to `given`. Returns NULL if there is none, if the
+ * change is accepted, or if `given` has the advice already. */
 static const char *new_advice(const char *given[ADVICES], const struct gcb_verdict *v)
 {
     const char *advice = v->accepted ? NULL : gcb_verdict_advice(v);
@@ -105,7 +105,7 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c)
     return out;
 }
 
-/* Writes all causes, each on a line of its own. */
+/* Writes an empty line and then all causes, each on a new line; nothing if there are none. */
 static void put_causes(FILE *out, const struct gcb_verdicts *verdicts)
 {
     struct cause *causes;
@@ -141,7 +141,7 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 
 /* ---- the table ---- */
 
-/* Adds a verdict as a line of the table. */
+/* Adds a verdict as a line of the table. `label`: its case, or "" if the line above has it. */
 static void put_line(struct gcb_table *table, const struct gcb_verdict *v, const char *label)
 {
     char text[48];
