@@ -46,8 +46,9 @@ static json_t *command_object(const struct cmd *cmd)
                      parameters);
 }
 
-/* Returns the fields of a kind of rows, or of a part of rows (enum gcb_record), without `record` and
- * `schema`, which every row has. A field is the list [name, type, unit, meaning, true if csv has it]. */
+/* Returns the fields of a kind of rows, or of a part of rows (enum gcb_record), without `record`
+ * and `schema`, which every row has. A field is the list [name, type, unit, meaning, true if csv
+ * has it]. */
 static json_t *record_list(enum gcb_record record)
 {
     static const char *const types[] = {"text", "integer", "real", "bool", "list", "object"};
