@@ -9,9 +9,9 @@
 #endif
 
 /*
- * Copies n bytes past the caches: whole cache lines of `to` are not read first, and push nothing
- * out. The arrays do not overlap. Without SSE2 this is memcpy. Other threads may see these stores
- * late; gcb_parallel ends with a fence.
+ * Copies n bytes past the caches: whole cache lines of `to` are not read first, and push no other
+ * lines out of the caches. The arrays do not overlap. Without SSE2 this is memcpy. Other threads
+ * may see these stores late; gcb_parallel ends with a fence.
  *
  * The first line is always stored as usual. With copies of 4 KiB that is 1.25 to 1.5 times as fast
  * as streaming the first line too.

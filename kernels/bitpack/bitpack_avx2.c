@@ -69,8 +69,8 @@ static void pack_any(uint8_t *out, const uint16_t *code, size_t n, unsigned widt
     }
 }
 
-/* 32 codes of up to 8 bits, as bytes. A pack works within 128-bit lanes; 0xD8 puts the quarters in
- * order. */
+/* Returns 32 codes of up to 8 bits, as bytes. The pack instruction works within 128-bit lanes; 0xD8
+ * puts the quarters in order. */
 static inline __m256i bytes_of_32(const uint16_t *code)
 {
     return _mm256_permute4x64_epi64(

@@ -3,8 +3,8 @@
 
 static void pack_c(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
 {
-    uint32_t hold = 0; /* the bits not yet written: at most 7, and then one code */
-    unsigned held = 0; /* their number */
+    uint32_t hold = 0; /* bits to write: at most 7 before a code is added */
+    unsigned held = 0; /* number of bits in `hold` */
 
     for (size_t i = 0; i < n; i++) {
         hold |= (uint32_t)code[i] << held;

@@ -8,8 +8,9 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Evaluates the expression `group` for each group of elements: it has m elements from element i on.
- * m is a constant except in a shorter last group. */
+/* Evaluates the expression `group` for each group of `length` elements. The expression uses i, the
+ * first element of the group, and m, the number of its elements, which is a constant except in a
+ * shorter last group. */
 #define EACH_GROUP(n, length, group) \
     for (size_t i = 0; i < (n); i += (length)) { \
         if ((n)-i >= (length)) { \
@@ -36,7 +37,7 @@ INLINE uint32_t larger(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
-/* The largest magnitude of n elements. */
+/* The largest magnitude of n elements, as a bit pattern. */
 INLINE uint32_t most_of(const float *x, size_t n)
 {
     uint32_t most = 0;
@@ -148,7 +149,7 @@ static size_t draw_floats(uint16_t *code, const float *x, size_t n, unsigned log
     const struct gcb_small_float f = *format, bf16 = gcb_small_float_of(GCB_SMALL_BF16);
     size_t over = 0;
 
-    if (f.normal == 0) /* a loop without subnormal values takes half of the time */
+    if (f.normal == 0) /* bf16 as a constant, without subnormal values, takes half of the time */
         EACH(n, log2,
              over +=
              draw_floats_group(code + i, x + i, m, factor[i >> log2], &bf16, draw_from(draw, i)));

@@ -13,8 +13,8 @@
 /* ---- draws ---- */
 
 /* The random numbers of the elements of a tile. Philox gives the tile two random words; a hash of
- * 32 bits (lowbias32 by Wellons, with a key in its middle) gives each element a number. The hash is
- * a permutation, so each number has the uniform distribution. */
+ * 32 bits (lowbias32 by Wellons, with a key in its middle and without its last shift) gives each
+ * element a number. The hash is a permutation, so each number has the uniform distribution. */
 struct gcb_tile_draw {
     uint32_t first, key;
 };
@@ -52,13 +52,13 @@ GCB_HD uint32_t gcb_draw_integer(float t, uint32_t number)
  * field above the mantissa. */
 struct gcb_small_float {
     uint32_t shift;  /* 23 - m */
-    uint32_t rebias; /* float32's exponent bias less this one, at the place of its exponent */
-    uint32_t normal; /* pattern of the smallest normal value as a float32 */
+    uint32_t rebias; /* float32's exponent bias less this format's, shifted to the exponent */
+    uint32_t normal; /* pattern of the smallest normal value as a float32; bf16: 0 */
     uint32_t top;    /* code of the largest value */
     uint32_t sign;   /* the sign bit of a code */
     float largest;   /* the largest value */
-    float step;      /* the smallest value: the distance of values below the smallest normal one */
-    float per_step;  /* 1 / step */
+    float step;      /* the smallest value above 0, and the distance of subnormal values */
+    float per_step;  /* 1 / step; bf16: 0, not used */
 };
 
 enum gcb_small_format { GCB_E4M3, GCB_E5M2, GCB_E2M1, GCB_SMALL_FP16, GCB_SMALL_BF16 };
@@ -77,8 +77,8 @@ GCB_HD struct gcb_small_float gcb_small_float_of(enum gcb_small_format format)
     return table[format];
 }
 
-/* a if `condition` is 1, b if it is 0. Both are computed: a compiler must not make a branch of it,
- * because loops with branches are not vectorised. */
+/* Returns a if `condition` is 1, b if it is 0. Compilers make no branch of this arithmetic, and so
+ * can vectorise the loop around it. */
 GCB_HD uint32_t gcb_pick(uint32_t condition, uint32_t a, uint32_t b)
 {
     const uint32_t mask = 0u - condition;
@@ -86,8 +86,9 @@ GCB_HD uint32_t gcb_pick(uint32_t condition, uint32_t a, uint32_t b)
     return (a & mask) | (b & ~mask);
 }
 
-/* The code nearest to the value of magnitude a, ties to even. It is above f->top if the value
- * saturates. Adding step * 2^23 rounds a subnormal value to a multiple of step. */
+/* The code nearest to the float of the pattern a, whose sign is clear; ties to even. The code is
+ * above f->top if the value saturates. Adding step * 2^23 rounds a subnormal value to a multiple of
+ * step. */
 GCB_HD uint32_t gcb_small_nearest(uint32_t a, const struct gcb_small_float *f)
 {
     const float round = f->step * 0x1p23f;
@@ -108,9 +109,9 @@ GCB_HD float gcb_small_steps(uint32_t a, const struct gcb_small_float *f)
     return gcb_float_of(gcb_lower(a, f->normal)) * f->per_step;
 }
 
-/* The code below or above the value of magnitude a, by a random number of 31 bits. In a normal
- * value, the number is added to the bits that the code lacks. Values above the largest become the
- * largest. */
+/* The code below or above the float of the pattern a, whose sign is clear, by a random number of 31
+ * bits. In a normal value, the number is added to the bits that the code lacks. Values above the
+ * largest become the largest. */
 GCB_HD uint32_t gcb_small_drawn(uint32_t a, uint32_t number, const struct gcb_small_float *f)
 {
     const uint32_t cut = gcb_lower(a, gcb_bits_of(f->largest));
@@ -154,14 +155,14 @@ struct gcb_scaling {
     enum gcb_scale_format format;
     enum gcb_scale_rule rule;
     float tensor; /* the tensor's scale; with e4m3, it multiplies the scales of blocks */
-    float per;    /* GCB_SCALE_TE: 1 / tensor, rounded by itself; 1 if `tensor` is 0 */
+    float per;    /* for GCB_SCALE_TE: 1 / tensor, with one rounding; 1 if `tensor` is 0 */
     int drawn;    /* codes are drawn, and so tiny elements must not be lost */
 };
 
 #define GCB_E8M0_ONE 127u       /* the code of 1 */
 #define GCB_SCALE_LEAST 0x1p-6f /* the smallest e4m3 scale of an encoder, except GCB_SCALE_TE */
 
-/* The largest power of two of a small float, as an exponent. */
+/* The exponent of the largest power of two that the format has. */
 GCB_HD uint32_t gcb_small_exponent(const struct gcb_small_float *f)
 {
     return (gcb_bits_of(f->largest) >> 23) - 127;
@@ -192,10 +193,10 @@ GCB_HD uint32_t gcb_scale_code(uint32_t most, const struct gcb_scaling *s)
         scale = s->f.largest / amax;
         if (gcb_bits_of(scale) < GCB_INF_BITS)
             return gcb_bits_of(scale);
-        return s->drawn ? GCB_INF_BITS - 1 : gcb_bits_of(1.0f); /* 1 as torchft */
+        return s->drawn ? GCB_INF_BITS - 1 : gcb_bits_of(1.0f); /* torchft takes 1, too */
     }
     scale = amax / s->f.largest / s->tensor;
-    scale = scale > GCB_SCALE_LEAST ? scale : GCB_SCALE_LEAST; /* also for 0 / 0 */
+    scale = scale > GCB_SCALE_LEAST ? scale : GCB_SCALE_LEAST; /* also if 0 / 0 gave a NaN */
     scale = s->rule == GCB_SCALE_TE ? amax * (s->per * (1.0f / s->f.largest)) : scale;
     return gcb_small_signed(gcb_small_nearest(gcb_bits_of(scale), &s->e4), 0, &s->e4);
 }
@@ -213,7 +214,7 @@ GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
         return gcb_float_of(gcb_pick((s->tensor > 0.0f) & (value > 0.0f),
                                      gcb_lower(gcb_bits_of(factor), GCB_INF_BITS - 1), 0));
     }
-    if (code == 0 && !s->drawn) /* as torchao: 2^-126 instead of 2^-127, or 1 */
+    if (code == 0 && !s->drawn) /* not 2^127, as in torchao */
         return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
     return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);
 }
@@ -228,8 +229,8 @@ GCB_HD float gcb_scale_value(uint32_t code, const struct gcb_scaling *s)
     return gcb_float_of(code ? code << 23 : 0x400000u);
 }
 
-/* Sets the tensor's scale, for scale=tensor+block. It is 0 if the factor of a block might be
- * infinite; then the whole tensor is decoded as zeros. */
+/* Sets the tensor's scale and its inverse, for scale=tensor+block. The scale is 0 if the factor of
+ * a block might be infinite; then the whole tensor is decoded as zeros. */
 GCB_HD void gcb_scale_tensor(struct gcb_scaling *s, uint32_t most)
 {
     const float amax = gcb_float_of(most), largest = 448.0f * s->f.largest, scale = amax / largest;
@@ -255,15 +256,15 @@ GCB_HD int gcb_scale_valid(uint32_t code, const struct gcb_scaling *s)
 
 /* ---- integers with an offset ---- */
 
-/* The integers of a block. Its smallest and largest values are lo and hi; 0 counts among them with
- * offset=zero.
+/* How the integers of a block are decoded:
  *
- * zero:    value = step * (code - base), and base is the code of 0
- * minimum: value = base + step * code, and base is the smallest value */
+ * offset=zero:     value = step * (code - base), and base is the code of 0
+ * offset=minimum:  value = base + step * code, and base is the smallest value */
 struct gcb_affine {
     float step, base;
 };
 
+/* Returns the integers for a block of values from lo to hi. With offset=zero, 0 counts as a value. */
 GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimum)
 {
     /* adding +0 makes a zero positive */

@@ -55,7 +55,7 @@ __device__ __forceinline__ float value_of_rank(uint32_t rank)
     return gcb_float_of(rank & 0x80000000u ? rank & GCB_MAGNITUDE_MASK : ~rank);
 }
 
-/* Where the scale of the element `first`, and the codes, are in a payload of n elements. */
+/* Offsets in a payload of n elements: of the scale of the element `first`, and of the codes. */
 __device__ __forceinline__ uint64_t scale_at(const gcb_cuda_blocks &how, uint64_t first)
 {
     return how.head + (first >> how.log2) * how.scale;
@@ -82,7 +82,8 @@ template <class Where> __global__ void measure_largest(Where where)
 
 /* ---- means of bins ---- */
 
-/* After the measurement in a message's scratch: what the elements of each bin add up to. */
+/* What the elements of each bin add up to. Stands in a message's scratch after the sums of
+ * terngrad::compute_scale. */
 struct bin_sums {
     uint64_t parts[GCB_BOOK], count[GCB_BOOK];
 };

@@ -9,9 +9,9 @@
  * Small floats, integers and values of a book with a scale for each block on the device: the
  * payloads of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16`
  * with stochastic rounding. Functions return 0 or GCB_E_DEVICE. Encoding takes one launch and reads
- * each element once; with a tensor's scale it takes two launches and two reads. With means of bins
- * it takes five launches and two reads, and a third read for a residual. Decoding and sums take one
- * launch. Payloads, arrays, scratch and results are device memory; x is aligned to 16 bytes.
+ * each element once; with a tensor's scale it takes two launches and two reads, with means of bins
+ * five launches and two reads. A residual costs one more read. Decoding and sums take one launch.
+ * Payloads, arrays, scratch and results are device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
@@ -21,7 +21,7 @@ struct gcb_cuda_blocks {
     struct gcb_philox_keys keys;       /* made from the seed */
     struct gcb_scaling scaling;        /* small floats */
     unsigned width, head, scale, log2; /* as in struct gcb_blocks */
-    uint32_t too_much;                 /* as in struct gcb_blocks; a bit pattern */
+    uint32_t too_much;                 /* pattern of the least magnitude that is sent raw */
     int drawn;                         /* codes are rounded stochastically */
     enum gcb_cuda_block_kind kind;
     int minimum; /* integers: offset=minimum */
@@ -33,8 +33,8 @@ struct gcb_cuda_blocks {
 uint64_t gcb_cuda_blocks_scratch(const struct gcb_cuda_blocks *how, uint64_t n);
 /* Writes the payload, with draws from `stream` if codes are drawn. Sets result->length and adds to
  * clamped. Sets the status to GCB_E_SEND_RAW if a magnitude is at least too_much or, for means of
- * bins, if the sum of squares is at least GCB_BINS_MOST. With a tensor's scale, sets max_bits;
- * without it, `result` may be NULL. */
+ * bins, if the sum of squares is at least GCB_BINS_MOST. With a tensor's scale, raises max_bits to
+ * the largest magnitude; without it, `result` may be NULL. */
 int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
                            const struct gcb_device_input *in, const struct gcb_cuda_blocks *how,
                            uint64_t stream, void *scratch, struct gcb_device_result *result);

@@ -41,14 +41,16 @@ GCB_HD int gcb_dynamic_up(float t, float below, float above)
 
 /* ---- bins by standard deviation ---- */
 
-/* Values are counted in widths from the mean, w, and rounded to the integers low to high. */
+/* Bins of equal width. A value's distance from the mean, in widths, is rounded to an integer from
+ * low to high: the bin. */
 struct gcb_bins {
     float mean, per; /* per: 1 / width, or 0 if the width is below 2^-126, as for equal values */
     double width;
     float low, high;
 };
 
-/* Parts of a width. Distances from the middle of a bin are added up in whole parts, exactly. */
+/* A bin's width has 2^19 parts. Distances from the middle of a bin are added up in whole parts,
+ * exactly. */
 #define GCB_BIN_PART 0x1p19f
 /* The sum of a bin has the number of its elements in its upper 32 bits, and their parts in its
  * lower 32 bits. An element adds GCB_BIN_ONE and its parts, which are at least -GCB_BIN_HALF. So

@@ -89,7 +89,8 @@ static inline uint32_t add_lanes(__m256i v)
     return total;
 }
 
-/* Sets *lanes from n pairs; n is a multiple of GCB_SUM_LANES and at most GCB_SUM_BLOCK. */
+/* Adds n pairs to *lanes, which starts zeroed; n is a multiple of GCB_SUM_LANES and at most
+ * GCB_SUM_BLOCK. */
 static void add_tiles(struct gcb_compare_lanes *lanes, const float *x, const float *y, size_t n)
 {
     const __m256i zero = _mm256_setzero_si256();

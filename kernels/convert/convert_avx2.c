@@ -30,7 +30,7 @@ static inline size_t count_lanes(__m256i mask)
 }
 
 /* Writes 8 floats as fp16. The conversion instruction does not saturate, so values that are too
- * large are replaced by the largest fp16 first. Returns their number. */
+ * large are replaced by the largest fp16 first. Returns the number of values replaced. */
 static inline size_t narrow_to_fp16(uint8_t *out, const float *x)
 {
     const __m256i sign = _mm256_set1_epi32((int)~GCB_MAGNITUDE_MASK);

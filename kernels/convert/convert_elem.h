@@ -29,7 +29,7 @@
 /* The difference of the exponent biases of fp32 (127) and fp16 (15), at the place of the
  * exponent. */
 #define GCB_FP16_REBIAS (112u << 23)
-/* Bits of the fraction that fp32 has and fp16 has not. */
+/* How many more bits of fraction fp32 has than fp16. */
 #define GCB_FP16_CUT 13
 
 /* Returns 1 if a float of this magnitude saturates, else 0. */
