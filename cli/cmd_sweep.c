@@ -269,8 +269,7 @@ static int measure_mean(void *ctx, double *out, const struct gcb_method *method,
     return err;
 }
 
-/* Reads the gradients that targets for the error of a mean need, if there are such targets; gives
- * `mean` to all goals. */
+/* Gives `mean` to all goals. If a goal limits the error of a mean, reads the gradients for it. */
 static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
                           const struct gcb_run_config *run, struct gcb_diag *diag)
 {

@@ -44,7 +44,7 @@ static bool is_first(const struct exchange *c)
 
 /* ---- options ---- */
 
-/* Refuses memory=delay with a delay over 1: most of its steps send nothing that could be timed. */
+/* Refuses memory=delay with a delay over 1, because not every step then sends a message to time. */
 static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -383,8 +383,9 @@ static int prepare_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return gcb_net_agree(c->net, err, diag);
 }
 
-/* Begins to measure the network, with transfers up to the size of the load, or up to LINK_BYTES
- * without methods. Forgets the transfers that were measured with an earlier load. */
+/* Begins to measure the network, with transfers up to the size of the load as fp32 (at most 256
+ * MiB), or up to LINK_BYTES without methods. Forgets the transfers that were measured with an
+ * earlier load. */
 static int prepare_link(struct exchange *c, struct gcb_diag *diag)
 {
     const uint64_t most = c->count ? sizeof(float) * c->load.elements : LINK_BYTES;

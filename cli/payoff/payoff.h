@@ -47,7 +47,7 @@ struct payoff_grid {
 
 struct payoff_plan {
     const char *cluster; /* name of the preset; NULL: none */
-    const char *coding;  /* of --coding, or of the cluster */
+    const char *coding;  /* as in --coding; from the cluster if not given */
     struct payoff_grid bandwidths, workers;
     /* What all places share. The network's bandwidth and workers are not set. `elements` is 0 if
      * the size of the gradient comes from the dump or the rows. */

@@ -58,7 +58,7 @@ struct regress {
 };
 
 /* Runs this build and the one of --against, for times or, with --counts, for instructions, and adds
- * the verdicts. */
+ * the verdicts. Release with regress_builds_close, also after a failure. */
 int regress_builds_run(struct regress *r, struct gcb_diag *diag);
 /* Prints what ran: pairs of processes, or methods counted, and how the layout of the code
  * varied. */

@@ -40,7 +40,7 @@ static int read_exit_status(int exit_status)
     return exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND : GCB_E_IO;
 }
 
-/* Makes r->folder, which is removed however the process ends. */
+/* Makes r->folder, which regress_builds_close removes, or a signal that ends the process. */
 static int make_folder(struct regress *r, struct gcb_diag *diag)
 {
     const char *parent = out_temp_folder();

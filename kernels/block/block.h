@@ -13,15 +13,16 @@
  * Only the last block may be shorter. log2 is at least 4. Every variant is bit-exact.
  *
  * most:         the largest magnitude of each block, as a bit pattern.
- * scales:       the scale of each of n blocks from its largest magnitude, as it stands in a
- *               message, and what its elements are multiplied by.
+ * scales:       for each of n blocks, from its largest magnitude: its scale, as it stands in a
+ *               message, and the factor by which its elements are multiplied.
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
  * draw_floats:  the same, but code[i] is the code below or above, as the random number of element i
  *               of the tile decides (gcb_tile_number). x[0] is the draw's element 0.
  * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.
  * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
  *               all as a bit pattern. A zero may have either sign.
- * integers, draw_integers, from_integers: like those of floats, for integers with an offset.
+ * integers, draw_integers, from_integers: like floats, draw_floats and from_floats, for integers
+ *               with an offset; values beyond the codes are not counted.
  * nearest:      code[i] = the code of the dynamic book whose value is nearest to x[i] / divisor.
  * bins:         code[i] = the bin of x[i]. Adds to count the elements of each of 256 bins, and to
  *               parts how far they are from the bin's middle (GCB_BIN_PART). n <= 4096.

@@ -264,7 +264,8 @@ struct gcb_affine {
     float step, base;
 };
 
-/* Returns the integers for a block of values from lo to hi. With offset=zero, 0 counts as a value. */
+/* Returns the integers for a block of values from lo to hi. With offset=zero, 0 counts as one of
+ * the values. */
 GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimum)
 {
     /* adding +0 makes a zero positive */

@@ -42,10 +42,10 @@ int gcb_cuda_blocks_encode(struct gcb_device_stream *s, uint8_t *out,
  * is then unspecified. */
 int gcb_cuda_blocks_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                            const struct gcb_cuda_blocks *how, struct gcb_device_result *result);
-/* The sum of messages of n elements (kernels/slot/slot_cuda.h). */
+/* Writes the sum of messages of n elements each (kernels/slot/slot_cuda.h). */
 int gcb_cuda_blocks_sum(struct gcb_device_stream *s, float *out, uint64_t n,
                         const struct gcb_cuda_blocks *how, const struct gcb_cuda_payloads *p);
-/* The same for a group of messages, after one copy of the group's table. */
+/* Encode or decode a group of messages as above, after one copy of the group's table. */
 int gcb_cuda_blocks_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                  const struct gcb_cuda_blocks *how);
 int gcb_cuda_blocks_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
