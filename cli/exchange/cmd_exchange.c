@@ -207,7 +207,7 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
 
         snprintf(text, sizeof(text), "%s", labels[i].text);
         gcb_spec_drop(text, "collective"); /* the next column shows the collective */
-        if (have_several_algorithms(c))    /* no column of its own: the first one is never cut */
+        if (have_several_algorithms(c))    /* in this column, the first, which is never cut */
             gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
         gcb_table_cell(table, text);
         gcb_table_cell(table, gcb_collective_names[gcb_method_collective(&lane->method)]);

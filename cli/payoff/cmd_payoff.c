@@ -161,7 +161,7 @@ static bool has_rows(const char *path)
     char first = '\0';
 
     if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
-        return true; /* a dump cannot be piped, and a pipe cannot be read twice to look */
+        return true; /* a pipe has rows: a dump cannot be piped */
     file = fopen(path, "re");
     if (!file)
         return false;
