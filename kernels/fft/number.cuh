@@ -1,8 +1,7 @@
 #ifndef KERNELS_FFT_NUMBER_CUH
 #define KERNELS_FFT_NUMBER_CUH
 
-/* The arithmetic of our own FFT for a thread of a device: number_elem.h for single complex
- * numbers. */
+/* number_elem.h for CUDA: a number is a pair of floats, and `complex` is its name in kernels. */
 #include "kernels/fft/steps.h"
 
 #define FORCE __device__ __forceinline__

@@ -38,13 +38,13 @@ struct number {
     __builtin_shufflevector(a, b, F(0), F(1), F(2), F(3), F(4), F(5), F(6), F(7), F(8), F(9), \
                             F(10), F(11), F(12), F(13), F(14), F(15))
 #endif
-/* These interleave each four lanes of a with the same four of b: their lower or their upper halves,
- * by single floats or by pairs. */
+/* F for SHUFFLE. LOW and HIGH interleave each four lanes of a with the same four of b: their lower
+ * or their upper halves, by single floats or by pairs. */
 #define LOW_FLOATS(l) (4 * ((l) / 4) + (l) % 4 / 2 + (l) % 2 * LANES)
 #define HIGH_FLOATS(l) (LOW_FLOATS(l) + 2)
 #define LOW_PAIRS(l) (4 * ((l) / 4) + (l) % 2 + (l) % 4 / 2 * LANES)
 #define HIGH_PAIRS(l) (LOW_PAIRS(l) + 2)
-/* These take the even or the odd fours of a, then of b. */
+/* F for SHUFFLE: the even or the odd groups of four lanes of a, then of b. */
 #define EVEN_FOURS(l) ((l) % 4 + (l) / 4 * 8 % LANES + (l) / (LANES / 2) * LANES)
 #define ODD_FOURS(l) (EVEN_FOURS(l) + 4)
 

@@ -2,9 +2,9 @@
 #define KERNELS_FFT_ONE_BODY_H
 
 /*
- * The functions of lanes.h for one chunk. A vector has LANES neighbouring numbers, bins or
- * coefficients of the chunk. A source for other instructions than plain C defines LANES (8) and
- * NAME(function).
+ * The functions forward_one, inverse_one, split and join of lanes.h. A vector has LANES
+ * neighbouring numbers, bins or coefficients of one chunk. A source for other instructions than
+ * plain C defines LANES (8) and NAME(function).
  */
 #include "kernels/fft/number.h"
 
@@ -12,13 +12,13 @@
 #define NAME(function) gcb_fft_##function##_c
 #endif
 
-/* The real and the imaginary parts of numbers. Loads of whole vectors may read up to LANES floats
- * before and after them. */
+/* The real and the imaginary parts of m numbers or m + 1 bins. Each array has at least LANES floats
+ * of room before and after, because whole vectors may be read or written beyond its ends. */
 struct planes {
     float *re, *im;
 };
 
-/* Floats of an array of m numbers' parts, with the floats around them. */
+/* The number of floats of one array of struct planes, with its room. */
 static size_t plane_floats(uint32_t m)
 {
     return ((size_t)m + 1 + 3 * GCB_FFT_LANES) / GCB_FFT_LANES * GCB_FFT_LANES;
@@ -81,8 +81,8 @@ static void zip(float *x, const float *re, const float *im, size_t n)
 /* ---- rounds ---- */
 
 /* The place where the results of a first-round butterfly go. Butterflies are taken in the order of
- * their first elements. `digit` counts the butterflies, and `at` is the sum of the digits times
- * their weights. */
+ * their first elements. `digit` is a mixed-radix counter of the butterflies, and `at` is the sum
+ * of the digits times their weights. */
 struct places {
     uint32_t digit[GCB_FFT_ROUNDS], weight[GCB_FFT_ROUNDS], at;
 };
@@ -183,12 +183,13 @@ static void transform(const struct gcb_fft_steps *steps, struct planes from, str
 /* ---- bins and coefficients ---- */
 
 /* Loops over vectors of pairs k and m - k, 0 < k < m / 2. `count` is the number of pairs in the
- * vector that begins with k. The condition sets it, and is always true. */
+ * vector that begins with k. The `if` only sets `count`; its condition is always true. */
 #define FOR_PAIRS(m, k, count) \
     for (uint32_t k = 1, count; 2 * k < (m); k += LANES) \
         if ((count = ((m) + 1) / 2 - k) > LANES ? (count = LANES) : count)
 
-/* Makes bins from numbers or, if `join`, numbers from bins. `join` is a constant in each call. */
+/* Makes bins k and m - k, 0 < k < m / 2, from numbers or, if `join`, numbers from bins (split_pair,
+ * join_pair). `join` is a constant in each call. */
 FORCE void convert_pairs(const struct gcb_fft_steps *steps, struct planes from, struct planes to,
                          bool join)
 {
@@ -308,7 +309,8 @@ static float *folded_part(struct planes z, size_t e, uint32_t m)
     return (at % 2 ? z.im : z.re) + at / 2;
 }
 
-/* Elements 4 q to 4 q + 3 are the parts of numbers q and m - 1 - q. */
+/* Moves 2 m elements to their places (folded_part). Elements 4 q to 4 q + 3 become the parts of
+ * numbers q and m - 1 - q. */
 static void fold(struct planes z, const float *x, uint32_t m)
 {
     size_t q = 0;

@@ -10,19 +10,19 @@
  * chunks by those of struct gcb_fft_long. The bytes of messages depend on this number. */
 #define LONGEST 8192
 
-/* The engine's state. */
 struct own {
     struct gcb_fft_need need;
     const struct gcb_fft_fns *fns;
     struct gcb_fft_fns plain; /* plain C, for callers that give no functions */
     int workers;
-    struct gcb_fft_steps steps; /* of chunks of at most LONGEST elements */
-    struct gcb_fft_long far;    /* of chunks longer than that */
-    void *tables;               /* of steps or far */
+    struct gcb_fft_steps steps; /* if chunks have at most LONGEST elements */
+    struct gcb_fft_long far;    /* if chunks are longer */
+    void *tables;               /* of `steps` or `far` */
     float *rooms;               /* scratch of all workers */
     uint64_t room;              /* floats of one worker's scratch */
-    float *chunk;    /* the last chunk, padded with zeros; or a long chunk between two passes */
-    float *rotation; /* twiddle factors of a long DCT */
+    /* the last chunk with its padding of zeros, or a long chunk between two passes; else NULL */
+    float *chunk;
+    float *rotation; /* twiddle factors of a long DCT; else NULL */
 };
 
 static bool is_long(const struct own *o)
@@ -108,8 +108,8 @@ struct call {
     struct own *o;
     const float *in;
     float *out;
-    float *bins;    /* transform_share: beside `in` or `out` */
-    bool rows;      /* pass_share: the second pass */
+    float *bins;    /* transform_share: written from `in`, or read to make `out` */
+    bool rows;      /* pass_share: true in the second pass */
     uint64_t given; /* pass_share: floats that `in` has in the first pass, `out` in the second */
 };
 
@@ -131,7 +131,8 @@ static float *spare_room(const struct own *o, const struct gcb_fft_chunks *which
                : o->rooms + o->room * which->worker + o->room / 2;
 }
 
-/* True if x lacks elements of the last of these chunks. Then o->chunk takes the chunk's place. */
+/* True if the chunks of `which` end with a last chunk that the tensor fills only in part. Then
+ * o->chunk takes the place of that chunk. */
 static bool lacks_elements(const struct gcb_fft_need *need, const struct gcb_fft_chunks *which)
 {
     return need->zeros && which->first + (which->count - 1) * which->apart + 1 == need->chunks;
@@ -254,7 +255,7 @@ static void pairs_share(void *ctx, uint64_t worker)
 }
 
 /* The complex DFT of m numbers: columns, then rows. `in` has `given` floats, `out` gets `wanted`
- * floats; `between` has room for m numbers. */
+ * floats; `between` has room for m numbers. For an inverse, swaps the parts of the results. */
 static void long_dft(struct own *o, const float *in, uint64_t given, float *between, float *out,
                      uint64_t wanted)
 {

@@ -17,15 +17,16 @@ GCB_BEGIN_C
 struct gcb_cuda_spectrum {
     uint64_t bins, tail, first;
     uint64_t length, rest;       /* elements of a chunk, and of the shorter last chunk or 0 */
-    float unitary, unitary_rest; /* 1 / sqrt(length), 1 / sqrt(rest) */
+    float unitary, unitary_rest; /* 1 / sqrt(length), and 1 / sqrt(rest) or 1 */
 };
 
-/* Sets most->max_bits to 0: no part has been seen yet. */
+/* Sets most->max_bits to 0, before an FFT raises it to the bits of the largest part's magnitude. */
 int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most);
 
-/* Computes the squared magnitudes of bins, at the scale of the largest part, which is
- * most->max_bits. Those of a shorter last chunk are multiplied by length / rest. If the largest
- * part is not finite, result->status becomes GCB_E_SEND_RAW. */
+/* Computes the squared magnitudes of bins. Parts are first scaled by a power of two that brings the
+ * largest part near 1; most->max_bits has the bits of its magnitude. Squares of a shorter last
+ * chunk are multiplied by length / rest. If the largest part is not finite, result->status becomes
+ * GCB_E_SEND_RAW. */
 int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
                              const struct gcb_cuda_spectrum *how,
                              const struct gcb_device_result *most,
@@ -42,7 +43,8 @@ int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const fl
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how);
 
-/* The transform of chunks of one element, and its inverse: each element is its own bin. */
+/* The transform of chunks of one element, and its inverse: an element is the real part of its bin,
+ * and the imaginary part is 0. */
 int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
                                     uint64_t n);
 int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,

@@ -86,8 +86,9 @@ static inline void gcb_fft_long_unit(const struct gcb_fft_long *f, float *to, ui
 
 /* The number of bytes of the tables for m numbers. */
 uint64_t gcb_fft_long_tables(uint64_t m);
-/* m is 225 or more. Sets *f and writes its tables to `tables` (gcb_fft_long_tables bytes, aligned
- * to 64 bytes). The caller keeps the tables as long as *f is used. */
+/* gcb_fft_is_own(2 * m) is true, and m is 225 or more. Sets *f and writes its tables to `tables`
+ * (gcb_fft_long_tables bytes, aligned to 64 bytes). The caller keeps the tables as long as *f is
+ * used. */
 void gcb_fft_long_fill(struct gcb_fft_long *f, uint64_t m, void *tables);
 
 /* Writes the cosine and the sine of 2 pi a / b, for a and b below 2^53. For nearly every angle,

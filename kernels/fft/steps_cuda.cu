@@ -64,8 +64,8 @@ FORCE void next_round(complex *z, unsigned m, unsigned p, const float *twiddle, 
     sync_block();
 }
 
-/* Does all rounds. The numbers must be in `from` before a barrier; a barrier follows the results.
- * Called by every thread of the block. */
+/* Does all rounds. A barrier must lie between the writes to `from` and the call. Ends with a
+ * barrier. Called by every thread of the block. */
 __device__ void transform(const gcb_fft_steps *steps, const complex *from, complex *to)
 {
     GCB_FFT_TRANSFORM(steps, from, to);
@@ -96,7 +96,7 @@ __device__ void put(float *to, float v, uint32_t *top)
     *top = larger(*top, gcb_magnitude(v));
 }
 
-/* Stores bin k, or coefficients k and 2 m - k. */
+/* Stores bin k or, if Dct, coefficients k and 2 m - k of twice bin k. */
 template <bool Dct>
 __device__ void put_bin(float *bins, const gcb_cuda_steps &f, unsigned k, complex bin,
                         uint32_t *top)
@@ -222,8 +222,8 @@ template <bool Dct> __device__ void get_bins(complex *z, const float *bins, cons
         }
 }
 
-/* The inverse. The numbers have their real and imaginary parts swapped (join_pair), so elements
- * come from the other part (^ 1). */
+/* Writes the elements or, if `subtract` is not NULL, `subtract` minus the elements. The parts of
+ * the numbers are swapped (join_pair), so elements come from the other part (^ 1). */
 template <bool Dct>
 __global__ void __launch_bounds__(kMostThreads)
     steps_inverse(float *__restrict__ x, const float *__restrict__ bins,
