@@ -140,7 +140,7 @@ __device__ void load_run(float (&v)[kTileEach], const gcb_device_input &from, ui
 }
 
 /* Does the stages of distances 1 to 2048. Each block handles a tile. If `side` is not NULL, the key
- * is written there. */
+ * is written there. If `result` is not NULL and a value is not finite, sets result->status. */
 __global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8_t *side,
                           gcb_device_result *result)
 {
@@ -178,17 +178,17 @@ __global__ void tile_pass(float *to, gcb_device_input from, job j, pass p, uint8
         set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-/* ---- distances of a tile and more: half, 2 half, .. 8 half, as far as the piece has them ---- */
+/* ---- distances of a tile and more ---- */
 
-/* Does the stages of distances `half` to 8 * half. Each thread handles 16 elements that are `half`
- * apart; neighbouring threads handle neighbouring elements. */
+/* Does the stages of distances `half` to 8 * half that the pieces have. Each thread handles 16
+ * elements that are `half` apart; neighbouring threads handle neighbouring elements. */
 __global__ void strided_pass(float *to, const float *from, job j, pass p, uint64_t half,
                              gcb_device_result *result)
 {
     const uint64_t column = thread_of_grid();
     const uint64_t at = column / half * half * kTileEach + column % half;
     const uint64_t key = p.last && p.inverse ? key_of(j, true) : 0;
-    uint32_t signs = 0; /* sign bits of the warp's 32 elements in row `lane` */
+    uint32_t signs = 0; /* in lane e: the sign bits of element e of each of the warp's threads */
     float v[kTileEach];
     bool bad = false;
 

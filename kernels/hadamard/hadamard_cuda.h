@@ -7,9 +7,9 @@
  * The randomised Walsh-Hadamard transform of a message on the device (H and D are those of
  * kernels/hadamard/hadamard.h), bit for bit as in src/lib/sparse/transform_hadamard.c. The message
  * is cut into pieces of `length` elements, a power of two. The rest is cut into smaller powers of
- * two, whose coefficients are brought to the same scale. The first launch does twelve stages, and
- * each further launch does four stages; a launch reads and writes each element once. Arrays are
- * aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
+ * two, whose coefficients are brought to the same scale. The first launch does up to twelve
+ * stages, and each further launch does up to four; a launch reads and writes each element once.
+ * Arrays are aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -30,7 +30,8 @@ struct gcb_cuda_hadamard_inversion {
     const float *from;   /* the tensor to subtract the elements from (n floats), or NULL */
 };
 
-/* Writes D H (unitary * coef) of each piece to out, or how->from minus that. Overwrites coef. */
+/* Writes D H (unitary * coef) of each piece to out, or how->from minus that. May overwrite
+ * coef. */
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
                               const struct gcb_cuda_hadamard_inversion *how);
 
