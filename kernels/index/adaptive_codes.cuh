@@ -11,18 +11,20 @@ namespace gcb
 {
 
 constexpr unsigned kGapCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* Words of the longest head: the first byte, the sums, and the lengths of each code. The lengths of
- * a code take 6 bits, and at most 9 bits per symbol (gcb_prefix_size). */
+/* 32-bit words of the longest head: the first byte, the lowest sum of each code, and the lengths of
+ * each code's codewords. The lengths of a code take 6 bits, and at most 9 bits per symbol
+ * (gcb_prefix_size). */
 constexpr unsigned kGapHeadWords =
     (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
 
 /* The codes of a message, in device memory. */
 struct gap_codes {
-    uint32_t golomb; /* parameter of Golomb's code */
+    uint32_t golomb; /* b of Golomb's code (gcb_golomb_parameter) */
     /* totals over all gaps: ones in Golomb's code, and low bits after the symbols */
     uint64_t golomb_ones, low_bits;
-    uint32_t count[kGapCounts]; /* by sum of magnitudes before the gap, then by symbol */
-    uint32_t groups;            /* codes made from the counts; 0: Golomb's code is used */
+    /* number of gaps, by sum of magnitudes before the gap, then by symbol */
+    uint32_t count[kGapCounts];
+    uint32_t groups; /* number of codes made from the counts; 0: Golomb's code is used */
     uint32_t head_bytes;
     uint32_t head[kGapHeadWords]; /* the part of the stream before its blocks */
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];

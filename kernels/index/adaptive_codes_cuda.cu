@@ -12,11 +12,12 @@ constexpr unsigned kWarps = kTileThreads / kWarp;
 
 /* ---- groups of sums ---- */
 
-/* Neighbouring sums that share a code. */
+/* Neighbouring sums of magnitudes (struct gcb_gap_past) that share a code. */
 struct sum_group {
-    uint32_t from;         /* its lowest sum */
-    uint32_t row;          /* its row of the counts */
-    uint64_t cost, joined; /* of a code for this group, and for this and the next group together */
+    uint32_t from; /* its lowest sum */
+    uint32_t row;  /* its row of the counts */
+    /* in 2^-16 bits: of a code for this group, and of one code for this and the next group */
+    uint64_t cost, joined;
 };
 
 struct codes_room {
@@ -25,7 +26,7 @@ struct codes_room {
     uint32_t seen[GCB_GAP_SUMS]; /* not 0 if the sum occurred before a gap */
     uint32_t groups;
     uint32_t best;     /* the group to join with the next */
-    int64_t loss;      /* what joining these two groups costs; negative if it saves bits */
+    int64_t loss;      /* 2^-16 bits that joining `best` costs; negative if it saves bits */
     uint64_t gap_bits; /* bits of all symbols in their codes */
     uint32_t head[kGapHeadWords];
     uint32_t head_at[GCB_GAP_CODES + 1]; /* bit offset of each code's lengths, and the end */

@@ -28,8 +28,8 @@ __device__ __forceinline__ void clear_room(tile_room &room)
         room.word[i] = 0;
 }
 
-/* Sets bits [at, at + n) of the stream, as far as they lie in the window, to the n low bits of v.
- * The other bits of v are 0. */
+/* Writes the n <= 64 low bits of v as bits [at, at + n) of the stream, as far as they lie in the
+ * window, where they must be 0 before. The other bits of v are 0. */
 __device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint64_t v, unsigned n)
 {
     while (n) {
@@ -132,7 +132,7 @@ __device__ __forceinline__ uint32_t get_bits(const bit_source &s, uint64_t at, u
     return peek_bits(s, at) & ((1u << n) - 1);
 }
 
-/* The number of ones below the lowest zero. */
+/* The number of ones below the lowest zero; 32 if there is no zero. */
 __device__ __forceinline__ unsigned leading_ones(uint32_t v)
 {
     return ~v ? lowest_bit(~v) : 32;

@@ -68,7 +68,7 @@ struct code_without_past {
     }
 };
 
-/* Golomb's code with the parameter 2^b. */
+/* Golomb's code with the divisor 2^b. */
 struct golomb_code : code_without_past {
     unsigned b;
 
@@ -198,8 +198,8 @@ template <class Code, class Table> struct measured_layout {
     }
 };
 
-/* Queues the three steps. `offset` has room for a number per block of c->most positions. Step 1
- * writes the size of each block there, and step 2 replaces the sizes by offsets. */
+/* Queues the three steps. `offset` has room for one number for each block of c->most positions.
+ * Step 1 writes the size of each block there, and step 2 replaces the sizes by offsets. */
 template <class Code, class Table>
 int put_stream(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *c,
                const gcb_cuda_values *how, uint32_t *offset, const Table *table,

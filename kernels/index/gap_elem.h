@@ -36,8 +36,9 @@ GCB_HD void gcb_gap_update_past(struct gcb_gap_past *past, unsigned symbol)
     past->last = magnitude;
 }
 
-/* log2(v) in units of 2^-16, with an error below 0.01. Between powers of two it is the parabola
- * f + 0.3437 f (1 - f), where f is the fraction of v / 2^e; 22527 / 65536 is the factor. */
+/* log2(v) for v > 0 in units of 2^-16. The error of log2 is below 0.01: between powers of two, 2^e
+ * and 2^(e+1), log2(v) is taken as e + f + 0.3437 f (1 - f), where f is the fraction of v / 2^e.
+ * 0.3437 is 22527 / 65536. */
 GCB_HD uint64_t gcb_gap_log2(uint32_t v)
 {
     const unsigned e = gcb_log2_floor(v);

@@ -40,7 +40,8 @@ struct bit_reader {
         failed = failed || at > source.end;
         return v;
     }
-    /* Reads a run of at most `limit` ones and the zero after it. Returns the number of ones. */
+    /* Reads a run of at most `limit` ones and the zero after it. Returns the number of ones;
+     * 0 if `failed`. */
     __device__ unsigned ones(unsigned limit)
     {
         const unsigned n = leading_ones(peek_bits(source, at));
@@ -51,7 +52,8 @@ struct bit_reader {
     }
 };
 
-/* Reads code lengths as gcb_prefix_get does. Returns false if no encoder writes them. */
+/* Reads code lengths as gcb_prefix_get does. Returns false if the bits end too early, a length is
+ * above GCB_PREFIX_BITS, or the symbol that is given as the last does not occur. */
 __device__ bool get_lengths(bit_reader *r, uint8_t *length)
 {
     const unsigned last = r->get(GCB_PREFIX_LAST_BITS);
@@ -78,8 +80,8 @@ struct tables_room {
 };
 
 /* Reads the rest of the head after its first byte: the lowest sum of each code except the first,
- * whose lowest sum is 0, and the code lengths. Returns false if no encoder writes them. Called by
- * one thread. */
+ * whose lowest sum is 0, and the code lengths. Returns false if they are invalid. Called by one
+ * thread. */
 __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
@@ -121,7 +123,7 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
             entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
 }
 
-/* Reads the head of the stream. Returns false if no encoder writes it. Called by one thread. */
+/* Reads the head of the stream. Returns false if it is invalid. Called by one thread. */
 __device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payload &p,
                          const gcb_cuda_payload_head &head, bool adaptive)
 {
@@ -165,17 +167,17 @@ __global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_
 
 /* ---- the gaps ---- */
 
-/* Reads a block's gaps. `past` of a code_place means, in Golomb's code, the number of ones of the
- * next gap that an earlier stretch has; in the stream's own codes, the state after the two gaps
- * before (gcb_gap_past). */
+/* Reads a block's gaps. In Golomb's code, `past` of a code_place is the number of ones of the
+ * next gap that earlier stretches have. In the stream's own codes, it has the magnitudes of the two
+ * gaps before (gcb_gap_past). */
 struct block_gaps {
     const gap_tables *t;
     bit_source source;
     uint64_t n;
 
     /* Reads the next gap in Golomb's code; a gap of n or more gives n. Returns false if the zero
-     * that ends the quotient is not before bit `end`, or the block ends before the gap's low
-     * bits. */
+     * that ends the quotient is not before bit `end`, or the block ends before the last of
+     * the gap's low bits. */
     __device__ bool next_golomb(code_place &p, uint64_t end, uint32_t *gap) const
     {
         const unsigned b = t->b;

@@ -27,7 +27,7 @@ __device__ gcb_gap_past past_of(const gap_run &g)
 
 /* ---- counting ---- */
 
-/* Sets all counts to 0, and m->golomb, with one block of threads. */
+/* Sets m->golomb, and all counts and totals to 0, with one block of threads. */
 __global__ void reset_codes(gap_codes *m, gcb_cuda_chosen c)
 {
     clear_counts(m->count);
@@ -41,8 +41,7 @@ struct count_room {
     uint32_t count[kGapCounts];
 };
 
-/* Counts symbols by the sum of magnitudes before them, and the bits that do not depend on the
- * code. */
+/* Counts symbols by the sum of magnitudes before them. Adds up m->golomb_ones and m->low_bits. */
 __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
 {
     count_room &room = shared<count_room>();

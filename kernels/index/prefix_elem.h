@@ -2,11 +2,12 @@
 #define KERNELS_INDEX_PREFIX_ELEM_H
 
 /*
- * Prefix codes that are made for a message. The lengths of its codewords define a code (a canonical
- * code): codewords are numbered in order of length, then of symbol, and written with the most
- * significant bit first. All arithmetic is on integers, so every machine makes the same code.
+ * Prefix codes that are made for a message. Each is a canonical code: the lengths of the codewords
+ * define the code, because codewords are numbered in order of length, then of symbol. They are
+ * written with the most significant bit first. All arithmetic is on integers, so every machine
+ * makes the same code.
  *
- * If only one symbol occurs, its length is given as 1, but it takes no bits.
+ * If only one symbol occurs, its length is given as 1, but its codeword has no bits.
  */
 #include "kernels/base/hd.h"
 
@@ -154,8 +155,8 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
 /* ---- lengths in a message (src/lib/sparse/prefix.h) ---- */
 
 #define GCB_PREFIX_FIRST 4       /* assumed length before the first symbol */
-#define GCB_PREFIX_LAST_BITS 6   /* bits of the last symbol that occurs */
-#define GCB_PREFIX_LENGTH_BITS 4 /* bits of a given length */
+#define GCB_PREFIX_LAST_BITS 6   /* bits of the number of the last symbol that occurs */
+#define GCB_PREFIX_LENGTH_BITS 4 /* bits of a length after GCB_PREFIX_GIVEN */
 
 /* How the length of a symbol follows from the length of the last symbol before it that occurs.
  * GCB_PREFIX_ABSENT: the symbol does not occur; GCB_PREFIX_GIVEN: its length follows the step. A

@@ -22,8 +22,8 @@ struct code_place {
 /* The place after bits that cannot be read: no code begins there. */
 constexpr uint64_t kNoCode = ~UINT64_C(0);
 
-/* The stretch that one thread reads: at most `most` codes, which begin before bit `end`. `most` is
- * 0 if the stretch lies after the end of the stream. */
+/* The stretch that one thread reads: the bits from its place to before `end`, with at most `most`
+ * codes. `most` is 0 if the stretch lies after the end of the stream. */
 struct stretch {
     uint64_t end;
     bool last; /* the stretch ends the stream, so codes without bits may begin at `end` */
@@ -34,9 +34,9 @@ struct sync_room {
     code_place ended[kTileThreads];
 };
 
-/* This thread's stretch of `in`. A stretch has 32 bits or more, the same number for all threads,
- * but the last stretch ends with the bits, and later threads get empty stretches. *guess becomes
- * the place where the stretch begins. */
+/* This thread's stretch of `in`. All stretches have the same length, at least 32 bits, except that
+ * the last stretch ends where `in` ends, and the threads after it have empty stretches. *guess
+ * becomes the place where the stretch begins. */
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
                                               code_place *guess)
 {
@@ -49,10 +49,10 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 }
 
 /*
- * Returns the number of codes that begin in this thread's stretch. Before the call *start is a
- * guess; after it, *start is the place of the first code. reader.skip(place, stretch) moves `place`
- * past one code, or returns false if no code of the stretch begins there. Called by every thread of
- * the block.
+ * Returns the number of codes that belong to this thread's stretch. Before the call *start is a
+ * guess; after the call *start is the place of the first code. reader.skip(place, stretch) moves
+ * `place` past one code, or returns false if the code at `place` does not belong to the stretch.
+ * Called by every thread of the block.
  */
 template <class Reader>
 __device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &reader,
