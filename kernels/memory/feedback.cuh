@@ -36,7 +36,7 @@ inline uint64_t grid_of_runs(uint64_t n)
     return grid_over(pieces_of(n, runs::threads * runs::each), kManyBlocks);
 }
 
-/* Computes element i of p, of an input that needs_feedback. */
+/* Computes element i of p. needs_feedback(in) must be true. */
 __device__ __forceinline__ float compensate(const gcb_device_input &in, uint64_t i)
 {
     return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);

@@ -7,7 +7,8 @@ using namespace gcb;
 namespace
 {
 
-/* Stores p over x. load_input does this; the values that it loads are not used here. */
+/* Stores carry * residual + x over x. load_input does this; the values that it returns are not
+ * used. */
 __global__ void compensate_all(gcb_device_input in)
 {
     for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {

@@ -38,7 +38,7 @@ GCB_HD float gcb_memory_remaining(float left, float sent, int clears)
     return clears && sent != 0.0f ? 0.0f : left - sent;
 }
 
-/* The momentum after a step: 0 where something was sent. */
+/* An element's momentum after a step that sent `sent` of it: 0 unless `sent` is 0. */
 GCB_HD float gcb_memory_masked(float u, float sent)
 {
     return sent != 0.0f ? 0.0f : u;
