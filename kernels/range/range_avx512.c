@@ -59,7 +59,8 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1. */
+/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1, and
+ * `sign` is the sign bit. */
 struct decoder {
     __m512i before, top, negative, sign;
     __m128i shift;

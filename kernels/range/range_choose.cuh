@@ -18,8 +18,9 @@ constexpr unsigned kAtOnce = 8;  /* widths whose errors are computed at once */
  * exponent. */
 struct range_room {
     uint64_t exponents[kExponents];
-    double octave[kAtOnce][kExponents]; /* the octaves' expected errors */
-    double error[kWidths];              /* by mantissa width */
+    /* by width and exponent: the terms of the sums in `error` */
+    double octave[kAtOnce][kExponents];
+    double error[kWidths]; /* by mantissa width: as gcb_range_expected_error */
 };
 
 /* Sets s.error of `width` and of the kAtOnce - 1 widths after it, except those that no format has

@@ -207,7 +207,8 @@ __global__ void __launch_bounds__(kTileThreads, 5 - Where::fewer)
                (at.here * f.bits + 7) / 8);
 }
 
-/* Reads messages (kernels/slot/tiles.cuh). */
+/* For kernels/slot/tiles.cuh: decodes this thread's elements of a tile. Returns false if the
+ * message's head is not a valid format. */
 struct range_tile {
     using room = tile_room;
     static constexpr unsigned size = kTile;

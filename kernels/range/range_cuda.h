@@ -1,7 +1,6 @@
 #ifndef KERNELS_RANGE_RANGE_CUDA_H
 #define KERNELS_RANGE_RANGE_CUDA_H
 
-
 #include "kernels/cuda/group.h"
 #include "kernels/range/range_choose.h"
 #include "kernels/slot/slot_cuda.h"
@@ -28,22 +27,24 @@ struct gcb_cuda_range {
 /* Bytes of scratch for encoding n elements; the scratch is aligned to 16 bytes. */
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
-/* Writes the head and the codes. Sets result->length and, if max comes from the data, max_bits;
- * adds to clamped. */
+/* Writes the head and the codes and, if in->residual is not NULL, the new residual. Sets
+ * result->length, adds to result->clamped and, if max comes from the data, raises
+ * result->max_bits to the bits of the largest magnitude. */
 int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* The inverse of gcb_cuda_range_encode, in one launch. If the head is not a valid format, sets
- * result->status to GCB_E_CORRUPT and leaves `out` as it was. */
+/* The inverse of gcb_cuda_range_encode, in one launch. `in` is the whole payload of n elements. If
+ * the head is not a valid format, sets result->status to GCB_E_CORRUPT and leaves `out` as it
+ * was. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 /* The sum of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
 int gcb_cuda_range_sum(struct gcb_device_stream *s, float *out, uint64_t n, unsigned bits,
                        const struct gcb_cuda_payloads *p);
 
-/* Like the functions above, for a group of messages. Each call takes one copy of the group's table,
- * then as many launches as for one message. */
+/* Like gcb_cuda_range_encode and gcb_cuda_range_decode, for a group of messages. Each call takes
+ * one copy of the group's table, then as many launches as for one message. */
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 const struct gcb_cuda_range *how);
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
