@@ -15,8 +15,8 @@
 #include "kernels/select/select.h"
 #include "src/lib/base/cpu_flags.h"
 
-/* The functions of all families that choose by CPU flags, filled for one set of flags; only those
- * of kernels/base/flush.h are apart. Plain data, which may be copied. */
+/* The functions that all families choose by CPU flags, except those of kernels/base/flush.h.
+ * gcb_kernels_init fills the struct for one set of flags. The struct may be copied. */
 struct gcb_kernels {
     struct gcb_philox_fns philox;
     struct gcb_reduce_fns reduce;

@@ -16,10 +16,10 @@ GCB_HD float gcb_norm_of_squares(double sum_sq)
 }
 
 /*
- * Returns `clip` standard deviations about the mean, as in the code of TernGrad's authors; 0 if the
- * deviation is 0. The variance is the difference of two sums, each accurate to a relative error of
- * 2^-40 or better. So a difference below 2^-36 of the sums may be only rounding error, as it is for
- * a constant tensor, and counts as 0.
+ * Returns `clip` times the standard deviation, as in the code of TernGrad's authors. The variance
+ * is the difference of two sums, each accurate to a relative error of 2^-40 or better. So if it is
+ * at most 2^-36 of the mean square, it may be only rounding error, as it is for a constant tensor,
+ * and the result is 0.
  */
 GCB_HD double gcb_clip_of_sums(double clip, double sum, double sum_sq, double n)
 {
