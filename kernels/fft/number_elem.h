@@ -82,8 +82,8 @@ FORCE void dft4(struct number *a, struct number *b, struct number *c, struct num
     *d = sub(t, v);
 }
 
-/* A DFT of R numbers, for R = 5 or 7. The sums and differences of v[r] and v[R - r] come first,
- * because they share factors. cosine[j] and sine[j] belong to the angle 2 pi j / R. */
+/* Does a DFT of R numbers, for R = 5 or 7. The sums and differences of v[r] and v[R - r] come
+ * first, because they share factors. cosine[j] and sine[j] belong to the angle 2 pi j / R. */
 FORCE void dft_odd(struct number *v, unsigned R, const float *cosine, const float *sine)
 {
     struct number sum[4], difference[4], first = v[0], out[8];
@@ -155,7 +155,7 @@ FORCE void dft8(struct number *v)
     }
 }
 
-/* A DFT of R numbers, in place; R is 1, 2, 3, 4, 5, 7 or 8. */
+/* Does a DFT of R numbers, in place; R is 1, 2, 3, 4, 5, 7 or 8. */
 FORCE void dft(struct number *v, unsigned R)
 {
     if (R == 8)
@@ -176,8 +176,8 @@ FORCE void dft(struct number *v, unsigned R)
 
 /* ---- bins ---- */
 
-/* Makes bins k and m - k of a real DFT of 2 m elements from numbers k and m - k of a complex DFT.
- * `by` is 0.5, or 1 for twice the bins. `split` is exp(-2 pi i k / (2 m)). */
+/* Makes bins k (*near) and m - k (*far) of a real DFT of 2 m elements from numbers k and m - k of a
+ * complex DFT. `by` is 0.5, or 1 for twice the bins. `split` is exp(-2 pi i k / (2 m)). */
 FORCE void split_pair(struct number k, struct number m_k, float by, struct number split,
                       struct number *near, struct number *far)
 {
@@ -189,8 +189,9 @@ FORCE void split_pair(struct number k, struct number m_k, float by, struct numbe
     *far = number_of(even.re - odd.re, odd.im - even.im);
 }
 
-/* Makes numbers k and m - k, times two and with their parts swapped, from bins k and m - k.
- * Swapping the parts before and after a DFT makes it an inverse one. */
+/* Makes numbers k (*near) and m - k (*far), times two and with their parts swapped, from bins k and
+ * m - k. `split` is that of split_pair. Swapping the parts before and after a DFT makes it an
+ * inverse one. */
 FORCE void join_pair(struct number k, struct number m_k, struct number split, struct number *near,
                      struct number *far)
 {

@@ -372,7 +372,7 @@ void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, flo
     const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
 
     if (dct) {
-        /* the two planes of b as one array: vectors may be read beyond its ends */
+        /* both planes of b as one array, because vectors may be read beyond its ends */
         memcpy(b.re, bins, 2 * (size_t)m * sizeof(*bins));
         coefficients_to_numbers(steps, b.re, a);
     } else {

@@ -254,7 +254,7 @@ static void pairs_share(void *ctx, uint64_t worker)
                                                      end < all ? end : all);
 }
 
-/* The complex DFT of m numbers: columns, then rows. `in` has `given` floats, `out` gets `wanted`
+/* Does a complex DFT of m numbers: columns, then rows. `in` has `given` floats, `out` gets `wanted`
  * floats; `between` has room for m numbers. For an inverse, swaps the parts of the results. */
 static void long_dft(struct own *o, const float *in, uint64_t given, float *between, float *out,
                      uint64_t wanted)

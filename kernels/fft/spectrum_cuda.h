@@ -43,8 +43,8 @@ int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const fl
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how);
 
-/* The transform of chunks of one element, and its inverse: an element is the real part of its bin,
- * and the imaginary part is 0. */
+/* Transforms chunks of one element, and back: an element is the real part of its bin, and the
+ * imaginary part is 0. */
 int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
                                     uint64_t n);
 int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,

@@ -150,8 +150,8 @@ static unsigned low_bits(uint64_t m)
     return (65 - (unsigned)__builtin_clzll(m)) / 2;
 }
 
-/* Floats of the tables before the tables of doubles: a multiple of 16, for the doubles'
- * alignment. */
+/* The number of floats in the tables before the tables of doubles, rounded up to a multiple of 16
+ * for the doubles' alignment. */
 static uint64_t long_floats(uint64_t n1, uint64_t n2)
 {
     const uint64_t floats = 2 * GCB_FFT_LANES * (n1 + 1) + gcb_fft_tables((uint32_t)n1, false) +
@@ -160,7 +160,7 @@ static uint64_t long_floats(uint64_t n1, uint64_t n2)
     return (floats + 15) / 16 * 16;
 }
 
-/* Doubles of `low` and `high` of struct gcb_fft_long. */
+/* The number of doubles in `low` and `high` of struct gcb_fft_long. */
 static uint64_t long_doubles(uint64_t m)
 {
     const unsigned bits = low_bits(m);

@@ -28,7 +28,7 @@ GCB_BEGIN_C
 #define GCB_FFT_RADIX 8   /* largest radix */
 #define GCB_FFT_LANES 16  /* most lanes of a vector */
 
-/* The DFT of m numbers. */
+/* A DFT of m numbers: the radices of its rounds, and its tables. */
 struct gcb_fft_steps {
     uint32_t m;
     unsigned rounds;
@@ -44,8 +44,9 @@ struct gcb_fft_steps {
 /* True if our own FFT takes this length: even, with no prime factors except 2, 3, 5 and 7. */
 bool gcb_fft_is_own(uint64_t length);
 
-/* The number of floats of the tables for m numbers. It includes GCB_FFT_LANES floats before the
- * tables and as many after them, because a vector may read beyond either end. */
+/* The number of floats of the tables for m numbers; if `dct`, with the tables for a DCT. It
+ * includes GCB_FFT_LANES floats before the tables and as many after them, because a vector may read
+ * beyond either end. */
 uint64_t gcb_fft_tables(uint32_t m, bool dct);
 
 /* Both functions set *steps, which points into `tables` (gcb_fft_tables floats); gcb_fft_steps_fill
@@ -74,7 +75,8 @@ struct gcb_fft_long {
     unsigned bits;
 };
 
-/* Writes exp(-2 pi i e / (2 m)), e < 2 m: the product of two table entries, rounded to float. */
+/* Writes exp(-2 pi i e / (2 m)) for e < 2 m as (re, im): the product of two table entries, rounded
+ * to float. */
 static inline void gcb_fft_long_unit(const struct gcb_fft_long *f, float *to, uint64_t e)
 {
     const double *a = f->high + 2 * (e >> f->bits);
