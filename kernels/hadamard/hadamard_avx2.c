@@ -18,7 +18,7 @@ static __m256 within(__m256 v)
     return _mm256_add_ps(_mm256_permute2f128_ps(v, v, 1), _mm256_xor_ps(v, minus4));
 }
 
-/* The stages of distance `half` and 2 * half, in one pass over the data. */
+/* Does the stages of distances `half` and 2 * half of x[0..n), in one pass. */
 static void two_stages(float *x, size_t n, size_t half)
 {
     for (size_t from = 0; from < n; from += 4 * half) {
@@ -37,7 +37,7 @@ static void two_stages(float *x, size_t n, size_t half)
     }
 }
 
-/* The stages of distance `half`, 2 * half and 4 * half, of x[0..8 * half), in one pass. */
+/* Does the stages of distances `half`, 2 * half and 4 * half of x[0..8 * half), in one pass. */
 static void three_stages(float *x, size_t half)
 {
     for (size_t i = 0; i < half; i += 8) {
@@ -60,7 +60,7 @@ static void three_stages(float *x, size_t half)
     }
 }
 
-/* The stage of distance `half`, of x[0..2 * half). */
+/* Does the stage of distance `half` of x[0..2 * half). */
 static void last_stage(float *x, size_t half)
 {
     for (size_t i = 0; i < half; i += 8) {

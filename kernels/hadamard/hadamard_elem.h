@@ -5,7 +5,7 @@
  * transforms. */
 #include "kernels/base/hd.h"
 
-/* One butterfly: a float addition and a subtraction. */
+/* Does one butterfly: a float addition and a subtraction. */
 GCB_HD void gcb_hadamard_pair(float *x, float *y)
 {
     const float a = *x, b = *y;
