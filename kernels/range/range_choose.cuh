@@ -11,7 +11,7 @@ namespace gcb
 
 constexpr unsigned kExponents = 256;
 
-constexpr unsigned kWidths = 16; /* most mantissa widths */
+constexpr unsigned kWidths = 16; /* the mantissa has 0 to 15 bits */
 constexpr unsigned kAtOnce = 8;  /* widths whose errors are computed at once */
 
 /* Shared memory of best_mantissa. The caller fills `exponents`: the number of values of each biased

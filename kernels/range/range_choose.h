@@ -107,7 +107,7 @@ GCB_HD double gcb_range_expected_error(const uint64_t count[256], unsigned first
 
 /*
  * The valid mantissa width with the least expected squared error for values whose biased exponents
- * occur count[e] times; max is the format's (gcb_range_format). Assumes that values are uniform
+ * occur count[e] times; max is that of gcb_range_format. Assumes that values are uniform
  * within an octave, and rounding errors within a step. Below eps, the error is the value itself or,
  * if the format rounds to nearest, its distance to the nearer of 0 and eps. The error of clamping
  * values above max is not counted. Errors are summed in the order of e, so the result is the same

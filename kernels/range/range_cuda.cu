@@ -32,9 +32,9 @@ struct scratch_head {
 
 /* ---- what a block measures ---- */
 
-/* Measures exponents and the maximum. Each exponent has one counter per lane, so that the lanes of
- * a warp never update the same counter. The functions are called by every thread of the block; add
- * counts the values of v that are among the next `left` elements of the tensor. */
+/* Counts exponents for measure_tiles, which computes max_bits itself. Each exponent has one counter
+ * per lane, so that the lanes of a warp never update the same counter. The functions are called by
+ * every thread of the block. add counts v[i] for i < left. */
 struct counters {
     uint32_t count[kExponents][kWarp];
     uint32_t max_bits;
@@ -62,7 +62,7 @@ struct counters {
     }
 };
 
-/* Measures only the maximum, with the functions of struct counters. */
+/* Takes the place of struct counters if only the maximum is needed. */
 struct only_maximum {
     uint32_t max_bits;
 
@@ -77,7 +77,7 @@ struct only_maximum {
     }
 };
 
-/* The measurements of a message's blocks, which follow its format. */
+/* The measurements of a message's blocks: they follow the format in the message's scratch. */
 __device__ block_measurement *measurements_in(void *scratch)
 {
     return reinterpret_cast<block_measurement *>(static_cast<scratch_head *>(scratch) + 1);

@@ -24,7 +24,8 @@ struct gcb_cuda_range {
 
 #define GCB_CUDA_RANGE_HEAD 5 /* bytes: the topmost value (float32) and the mantissa width */
 
-/* Bytes of scratch for encoding n elements; the scratch is aligned to 16 bytes. */
+/* Bytes of scratch for encoding n elements. The scratch is aligned to 16 bytes, and may be
+ * NULL if the number is 0. */
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
 /* Writes the head and the codes and, if in->residual is not NULL, the new residual. Sets
@@ -34,12 +35,12 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* The inverse of gcb_cuda_range_encode, in one launch. `in` is the whole payload of n elements. If
- * the head is not a valid format, sets result->status to GCB_E_CORRUPT and leaves `out` as it
- * was. */
+/* Does the inverse of gcb_cuda_range_encode, in one launch. `in` is the whole payload of n
+ * elements. If the head is not a valid format, sets result->status to GCB_E_CORRUPT and leaves
+ * `out` as it was. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
-/* The sum of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
+/* Computes the sum of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
 int gcb_cuda_range_sum(struct gcb_device_stream *s, float *out, uint64_t n, unsigned bits,
                        const struct gcb_cuda_payloads *p);
 
