@@ -50,7 +50,7 @@ enum gcb_status {
     GCB_E_IO = -5,          /* the operating system refused to read or write */
     GCB_E_NONFINITE = -6,   /* an infinity or NaN where none is allowed */
     GCB_E_BACKEND = -7,     /* the device or backend is not available */
-    GCB_E_MISMATCH = -8,    /* a message does not fit its decoder */
+    GCB_E_MISMATCH = -8,    /* a message or saved state does not fit the object */
     GCB_E_UNSUPPORTED = -9, /* valid, but unknown to this build, version or method */
     GCB_E_INTERNAL = -10,   /* an error in the library itself */
     GCB_E_DEVICE = -11,     /* a device failed during its work */
@@ -74,14 +74,15 @@ struct gcb_diag {
 /* Element types. Methods work on float32. */
 enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3 };
 
-/* What to do with a tensor that has an infinity or NaN. The check reads the tensor once. */
+/* What to do with a tensor that has an infinity or NaN. The check, which GCB_NONFINITE_TRUSTED
+ * saves, reads the tensor once. */
 enum gcb_nonfinite {
-    /* gcb_encode checks the tensor and fails with GCB_E_NONFINITE. */
+    /* gcb_encode refuses the tensor with GCB_E_NONFINITE. */
     GCB_NONFINITE_ERROR,
     /*
-     * gcb_encode checks the tensor and sends it raw, in the type options.source. If that is the
-     * type of the input, the elements stay bit for bit the same. The only exception is a signalling
-     * NaN of 16 bits, which may become quiet.
+     * gcb_encode sends the tensor raw, in the type options.source. If that is the type of the
+     * input, the elements stay bit for bit the same. The only exception is a signalling NaN of 16
+     * bits, which may become quiet.
      */
     GCB_NONFINITE_RAW,
     /*
@@ -104,7 +105,7 @@ struct gcb_options {
 
     /* ---- of all objects ---- */
 
-    /* Threads that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer
+    /* Threads that work on one tensor, at most 256; 0 means 1. If the system starts fewer, fewer
      * work. */
     int threads;
     /* The tensor's dimensions, at most 32, whose product must be n. Copied. NULL: not known. */
@@ -113,7 +114,7 @@ struct gcb_options {
 
     /* ---- of encoders ---- */
 
-    uint64_t seed;    /* of random methods; 0: 1 */
+    uint64_t seed;    /* for the draws of random methods; 0 means 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
     enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
     /* Type of the elements that gcb_encode reads: GCB_F32, GCB_F16 or GCB_BF16. 16-bit elements are
@@ -125,7 +126,7 @@ struct gcb_options {
      * convert such a tensor to float32 before.
      */
     enum gcb_dtype source;
-    /* Workers that send a gradient in each step; 0: 1. clip-norm and exchanges depend on it. */
+    /* Workers that send a gradient in each step; 0 means 1. Used by exchanges and "clip-norm". */
     unsigned workers;
     int checksum; /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 
@@ -176,21 +177,22 @@ struct gcb_own_method {
     void *ctx; /* passed to the functions */
     /* Sets *bytes to the most bytes of a message of n elements. */
     int (*bound)(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag);
-    /* Writes the message of n finite elements to `out`, which has room for `room` bytes. The same
+    /* Writes the message of n elements to `out`, which has room for `room` bytes, and the number of
+     * its bytes to *length. The elements are finite, except with GCB_NONFINITE_TRUSTED. The same
      * arguments must give the same bytes. */
     int (*encode)(void *ctx, const struct gcb_own_at *at, const float *x, uint64_t n, void *out,
                   size_t room, size_t *length, struct gcb_diag *diag);
-    /* Decodes n elements. The message may be damaged or hostile. */
+    /* Decodes a message into x[0..n). The message may be damaged or hostile. */
     int (*decode)(void *ctx, const void *message, size_t length, float *x, uint64_t n,
                   struct gcb_diag *diag);
 };
 
 /*
  * Adds a method to this process, for all specs from now on: "python/mine:bits=3,memory=ef". All
- * processes that exchange its messages add the same methods in the same order. Not thread-safe: no
- * other call may run. Adding the same name and parameters again replaces the functions.
- * GCB_E_INVALID: the name, the parameters or a missing function. GCB_E_UNSUPPORTED: more than 15
- * methods. GCB_E_NOMEM.
+ * processes that exchange its messages must add the same methods in the same order. Not
+ * thread-safe: no other call may run. Adding the same name and parameters again replaces the
+ * functions. GCB_E_INVALID: the name or the parameters are malformed, or a function is missing.
+ * GCB_E_UNSUPPORTED: more than 15 methods. GCB_E_NOMEM.
  */
 int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
 
@@ -199,8 +201,9 @@ int gcb_method_add(const struct gcb_own_method *method, struct gcb_diag *diag);
 struct gcb_encoder;
 
 /*
- * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec`
- * is a method, "name:key=value,...", as listed by `gcbench methods`. The caller owns *out.
+ * Opens an encoder for tensors of n elements and allocates the memory that encoding needs, with the
+ * exceptions that gcb_encode names. `spec` is a method, "name:key=value,...", as listed by `gcbench
+ * methods`. The caller owns *out.
  * GCB_E_INVALID: the method or a key is unknown, a value or an option is out of range, or the
  * combination is impossible. GCB_E_UNSUPPORTED: a transform of this length needs FFTW, which this
  * build does not have. GCB_E_BACKEND: powersgd without `tile` needs OpenBLAS, which was not found
@@ -232,8 +235,9 @@ size_t gcb_encoder_length(const struct gcb_encoder *encoder);
  * Encodes x (n elements of the type options.input) into `out`, which has room for `cap` bytes, and
  * sets *length to the message's bytes. *length is 0 if this step sends nothing ("delay"). Without a
  * memory, the same x, step, worker, path and seed give the same bytes. (redsync and powersgd also
- * depend on the steps before: redsync uses thresholds again, powersgd its Q.) Reads no clock. Only
- * the FFT library, OpenBLAS and the first call of an encoder with a memory may allocate.
+ * depend on the steps before: redsync uses thresholds again, powersgd its Q.) Reads no clock. May
+ * allocate only in the FFT library, in OpenBLAS and, with a memory, for the first messages after
+ * gcb_encoder_open or gcb_encoder_set.
  *
  * With a memory, x is added to what earlier steps did not send, the sum is encoded, and the encoder
  * keeps the sum minus what the receiver will decode. If x has an infinity or NaN, or if the sum
@@ -251,10 +255,10 @@ int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, cons
 
 /*
  * Gives the L2 norm of all tensors of this worker together, for the next call of gcb_encode that
- * succeeds: "clip-norm" of dgc limits this norm instead of the tensor's own. The norm is that of
- * the values in x. An infinite or NaN norm makes gcb_encode do what it does for a tensor with a
- * NaN. An encoder that does not clip when gcb_encode is called ignores the norm. GCB_E_INVALID: the
- * norm is negative.
+ * succeeds or adds x to the memory: "clip-norm" of dgc limits this norm instead of the tensor's
+ * own. The norm is that of the values in x. An infinite or NaN norm makes gcb_encode do what it
+ * does for a tensor with a NaN. An encoder that does not clip when gcb_encode is called ignores the
+ * norm. GCB_E_INVALID: the norm is negative.
  */
 int gcb_encoder_set_norm(struct gcb_encoder *encoder, double norm, struct gcb_diag *diag);
 
@@ -272,20 +276,20 @@ int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *va
 
 /*
  * What an encoder keeps from step to step, for checkpoints. Zero-initialise and set `size`. The
- * arrays have n elements and belong to the caller.
+ * caller owns the arrays. `residual` and `momentum` have n elements.
  */
 struct gcb_memory_state {
     size_t size;     /* sizeof(struct gcb_memory_state) */
     float *residual; /* what was not sent; ef21: what has arrived; NULL: not wanted */
-    /* Of dgc and delay, or the second array of another memory: the last update (gmc, ef21), or the
-     * residual before the last step (loco). NULL: not wanted. */
+    /* The momentum (dgc, delay), the last update (gmc: divided by the sum of the weights; ef21), or
+     * the residual after the last message (loco). NULL: not wanted. */
     float *momentum;
     /* Steps since the last message (delay) or since the residual was cleared (loco), and redsync's
      * threshold. All 0 in a new encoder. */
     uint64_t counters[8];
-    /* Takes what else the method keeps, such as powersgd's Q. The array has `kept_bytes` bytes, at
-     * least gcb_encoder_kept_bytes. Only the same version of the library can read it. NULL: not
-     * wanted. */
+    /* The array for everything else that the method keeps, such as powersgd's Q. It has
+     * `kept_bytes` bytes, at least gcb_encoder_kept_bytes. Only the same version of the library can
+     * read its contents. NULL: not wanted. */
     void *kept;
     size_t kept_bytes; /* if `kept` is not NULL, saving sets this to the bytes that it wrote */
 };
@@ -398,8 +402,8 @@ struct gcb_message_info {
 };
 
 /*
- * Reads the header of a message of `length` bytes and checks each field against `length`. A field
- * that this library does not know becomes 0. GCB_E_INVALID: info->size is impossible.
+ * Reads and checks the header of a message of `length` bytes, but not the checksum. A field that
+ * this library does not know becomes 0. GCB_E_INVALID: info->size is impossible.
  * GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as gcb_decode.
  */
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
@@ -419,8 +423,8 @@ struct gcb_sum;
  * Opens a sum of tensors of n elements, for messages of the method `spec`. Messages of other
  * methods can be added too, but those with another transform or chunk cost a decoding each. `into`
  * (n floats) is the caller's tensor, which the sum uses as its accumulator and may write in every
- * call until it is closed; NULL: the sum has its own. The caller owns *out. Options: threads.
- * Errors: as gcb_encoder_open.
+ * call until gcb_sum_close; NULL: the sum allocates its own. The caller owns *out. Options:
+ * threads. Errors: as gcb_encoder_open.
  */
 int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into,
                  const struct gcb_options *options, struct gcb_diag *diag);
@@ -438,10 +442,10 @@ void gcb_sum_close(struct gcb_sum *sum);
 
 /*
  * Adds `weight` times the decoded tensor of a message (`length` bytes, maybe hostile). The message
- * is checked before anything is added, so after a failure the sum is as before. May allocate when a
- * message has other parameters than earlier messages. GCB_E_CORRUPT, GCB_E_UNSUPPORTED: as
- * gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the weight is not finite.
- * GCB_E_NOMEM.
+ * is checked before anything is added, so after a failure the sum is as before. May allocate for
+ * the first message, and for a message with other parameters than earlier messages. GCB_E_CORRUPT,
+ * GCB_E_UNSUPPORTED: as gcb_decode. GCB_E_MISMATCH: another number of elements. GCB_E_INVALID: the
+ * weight is not finite. GCB_E_NOMEM.
  */
 int gcb_sum_add(struct gcb_sum *sum, const void *message, size_t length, float weight,
                 struct gcb_diag *diag);
@@ -467,10 +471,10 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
  *         ... for each array that arrives: gcb_exchange_receive(e, from, data, length, &diag);
  *     gcb_exchange_finish(e, update, &diag);
  *
- * All workers must call these functions for the same steps, with the same method, count, seed,
- * path, workers and weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE gives
- * all of them the same bits. Methods that call FFTW or OpenBLAS also need the same library and CPU
- * model for that.
+ * All workers must call these functions for the same steps, with the same method, count, shapes,
+ * seed, path, workers and weights. Then all get the same update, bit for bit, if GCB_ROUND_REDUCE
+ * gives all of them the same bits. Methods that call FFTW or OpenBLAS also need the same library
+ * and CPU model for that.
  */
 struct gcb_exchange;
 
@@ -487,9 +491,9 @@ enum gcb_reduction {
     /* IEEE binary16. Each sum of two is rounded to nearest, ties to even. It saturates: two finite
      * values never give an infinity. */
     GCB_SUM_F16,
-    GCB_SUM_BF16, /* bfloat16; the same */
+    GCB_SUM_BF16, /* bfloat16; rounds and saturates as GCB_SUM_F16 */
     GCB_SUM_I8,   /* no sum of the workers' values overflows */
-    GCB_SUM_I16,  /* the same */
+    GCB_SUM_I16,  /* no sum of the workers' values overflows */
     GCB_MAX_F32,  /* no value is negative or NaN */
 };
 
@@ -497,7 +501,7 @@ enum gcb_reduction {
 struct gcb_round {
     size_t size; /* sizeof(struct gcb_round) */
     enum gcb_round_kind kind;
-    enum gcb_reduction reduction; /* of GCB_ROUND_REDUCE */
+    enum gcb_reduction reduction; /* only for GCB_ROUND_REDUCE */
     const void *data; /* this worker's bytes, valid until the round's first gcb_exchange_receive */
     size_t bytes;     /* bytes of `data` */
     /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other
@@ -508,7 +512,7 @@ struct gcb_round {
     uint32_t to, from;
 };
 
-/* Bytes of a value. */
+/* Number of bytes of one value that is combined: 1, 2 or 4. */
 size_t gcb_reduction_size(enum gcb_reduction reduction);
 /* Sets acc[i] to acc[i] combined with one[i]. Both are aligned for their type. `bytes` is a
  * multiple of gcb_reduction_size(reduction). For callers whose network library lacks this
@@ -532,10 +536,10 @@ void gcb_exchange_close(struct gcb_exchange *exchange);
  * gcb_exchange_finish). With a memory, x is added to what earlier steps did not send. A step that
  * was begun and not finished ends here; its tensor then counts as not sent, also after a failure of
  * gcb_exchange_next or gcb_exchange_receive. GCB_E_NONFINITE: x has an infinity or NaN, or the
- * memory would get one; nothing has changed. But with GCB_NONFINITE_RAW the step goes on: all
+ * memory would get one; the memory is as before. But with GCB_NONFINITE_RAW the step goes on: all
  * workers get an update with infinities or NaNs, and no memory keeps them. In a step that sends
  * nothing, such a tensor is left out. GCB_E_NOMEM: from the FFT library, or for a list of elements
- * (collectives oktopk and spardl).
+ * (collectives oktopk and spardl); x counts as not sent.
  */
 int gcb_exchange_begin(struct gcb_exchange *exchange, uint64_t step, const float *x,
                        struct gcb_diag *diag);
@@ -553,9 +557,10 @@ int gcb_exchange_sum_into(struct gcb_exchange *exchange, float *update, struct g
 /*
  * Fills *round with what to send next and returns 1. Returns 0 if no round is left. In a step that
  * sends nothing ("delay") there is no round. GCB_E_INVALID: no step was begun, the round before has
- * not received everything, or round->size is impossible. GCB_E_NOMEM: the step cannot go on. With
- * the collectives oktopk and spardl this is possible in any step, and with "select=mask" in steps
- * in which the workers agree on a mask. Otherwise it is possible only in the first step in which
+ * not received everything, or round->size is impossible, or too small for the fields `to` and
+ * `from` of a shift (then the step cannot go on). GCB_E_NOMEM: the step cannot go on. With the
+ * collectives oktopk and spardl this is possible in any step, and with "select=mask" in steps in
+ * which the workers agree on a mask. Otherwise it is possible only in the first step in which
  * "powersgd" or "countsketch" cannot represent a worker's tensor (docs/exchange.md). Then the
  * tensors themselves are added up, which needs n floats. The call allocates them once, and keeps
  * them for later steps.
@@ -650,13 +655,13 @@ struct gcb_slot_head {
 int gcb_device_encoder_open(struct gcb_device_encoder **out, unsigned device, const char *spec,
                             uint64_t n, const struct gcb_options *options, struct gcb_diag *diag);
 
-/* Frees an encoder. NULL is fine. Work that was queued may still run. */
+/* Frees an encoder. NULL is fine. Allowed while queued work still runs. */
 void gcb_device_encoder_close(struct gcb_device_encoder *encoder);
 
 /* Number of bytes of a slot, a multiple of 256. */
 size_t gcb_device_slot_bytes(const struct gcb_device_encoder *encoder);
 
-/* Number of bytes of scratch that a call needs. `workers`: slots in a sum; 0: for encoding only. */
+/* Number of bytes of scratch for an encoding and for a sum of `workers` slots; 0: encoding only. */
 size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsigned workers);
 
 /*

@@ -15,7 +15,7 @@ struct gcb_encoder {
     struct gcb_coder *own; /* decodes this encoder's messages for the memory; NULL: memory=none */
     bool has_norm;         /* the caller has given `norm` for the next tensor */
     double norm;
-    uint64_t count; /* elements */
+    uint64_t count; /* elements of a tensor */
     struct gcb_codec_env_copy kept;
     enum gcb_dtype input;
     float *wide; /* scratch for the tensor as float32; NULL if the input is float32 */
@@ -23,7 +23,7 @@ struct gcb_encoder {
 
 /* ---- opening ---- */
 
-/* Makes the memory, and the decoder that tells the memory what was sent. */
+/* Makes the memory and, if it keeps anything, a decoder of the encoder's messages. */
 static int init_memory(struct gcb_encoder *e, const struct gcb_settings *s, struct gcb_diag *diag)
 {
     struct gcb_coder_config config = s->config;
@@ -160,7 +160,8 @@ static bool uses_norm(const struct gcb_encoder *e)
     return e->has_norm && p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
 }
 
-/* Sends raw, or refuses, a tensor that cannot enter the memory. The memory stays as it is. */
+/* With GCB_NONFINITE_RAW, sends a tensor that cannot enter the memory raw; otherwise fails and says
+ * why. The memory stays as it is. */
 static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {
@@ -175,8 +176,8 @@ static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, st
                         "the sum of the tensor and the encoder's memory overflows float32");
 }
 
-/* True if the tensor can enter the memory. Looks even with GCB_NONFINITE_TRUSTED, because an
- * infinity would stay in the memory. */
+/* True if the tensor can enter the memory. Gives the memory the caller's norm. Checks the tensor
+ * even with GCB_NONFINITE_TRUSTED, because an infinity would stay in the memory. */
 static bool stays_finite(struct gcb_encoder *e, const struct gcb_view *in)
 {
     if (uses_norm(e)) {

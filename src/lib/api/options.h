@@ -15,14 +15,14 @@ struct gcb_settings {
 
 /*
  * Checks what the caller passes to open an object for tensors of n elements, and fills *s. `out` is
- * where the object will go, and `what` names that place. `spec` names the method. `options` NULL
- * means all defaults. Returns 0, or GCB_E_INVALID if `out` or `spec` is NULL, the spec is wrong, or
- * an option is out of range or unknown to this version of the library.
+ * where the object will go, and `what` names that place in messages. `spec` names the method.
+ * `options` NULL means all defaults. Returns 0, or GCB_E_INVALID if `out` or `spec` is NULL, the
+ * spec is wrong, or an option is out of range or unknown to this version of the library.
  */
 int gcb_settings_open(struct gcb_settings *s, const void *out, const char *what, const char *spec,
                       uint64_t n, const struct gcb_options *options, struct gcb_diag *diag);
-/* Does what gcb_settings_open does, for an object whose method and number of elements are those of
- * a message. Does not set s->method. Sets *frame. Returns also an error of gcb_frame_parse. */
+/* Like gcb_settings_open, for an object that is opened from a message: parses the message's frame
+ * into *frame, and does not set s->method. Also returns errors of gcb_frame_parse. */
 int gcb_settings_open_like(struct gcb_settings *s, const void *out, const char *what,
                            struct gcb_frame *frame, const void *message, size_t length,
                            const struct gcb_options *options, struct gcb_diag *diag);

@@ -10,11 +10,12 @@
  * and gcb_free itself to make an allocation fail; for this reason, alloc.c contains only these two
  * functions.
  */
-#define GCB_ALIGN 64
+
+#define GCB_ALIGN 64 /* alignment of every block, in bytes */
 
 /* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. The caller frees them with
- * gcb_free. For 0 bytes it returns a unique pointer. Returns NULL if there is no memory. Pages of a
- * large block that are never written take no memory. */
+ * gcb_free. For 0 bytes, returns a unique pointer. Returns NULL if there is no memory. Pages of a
+ * new large block that are never written take no memory. */
 void *gcb_alloc(size_t bytes);
 void gcb_free(void *p); /* NULL is fine */
 
@@ -23,8 +24,8 @@ void gcb_free(void *p); /* NULL is fine */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
 
-/* Like gcb_alloc_array, for memory that will be written from its start on, and read with large
- * strides: asks for huge pages, of which the processor needs fewer translations. */
+/* Like gcb_alloc_array, but asks for huge pages, which need fewer TLB entries. For arrays that are
+ * filled completely and then read with large strides. */
 void *gcb_alloc_huge(uint64_t count, size_t size);
 
 /* True if count * size bytes could be allocated now. For calls of libraries that crash, wait for
@@ -38,8 +39,9 @@ char *gcb_strndup(const char *s, size_t n);
 
 /*
  * Makes room for one more element in a growing array. `items` is the address of the pointer to the
- * array, `size` the bytes of an element; `count` of *cap elements are used. Returns 0, or
- * GCB_E_NOMEM with nothing changed.
+ * array, `size` the bytes of an element; `count` of *cap elements are used. At first the pointer is
+ * NULL and *cap 0. The caller frees the array with gcb_free. Returns 0, or GCB_E_NOMEM with nothing
+ * changed.
  */
 int gcb_grow(void *items, size_t *cap, size_t count, size_t size);
 

@@ -24,7 +24,7 @@ void *gcb_alloc_huge(uint64_t count, size_t size)
     const uintptr_t end = ((uintptr_t)p + count * size) & ~mask;
 
     if (p && first < end)
-        madvise((void *)first, end - first, MADV_HUGEPAGE); /* it does not matter if this fails */
+        madvise((void *)first, end - first, MADV_HUGEPAGE); /* a failure does not matter */
 #endif
     return p;
 }

@@ -18,7 +18,6 @@ void gcb_cpu_relax(void)
 
 #define LOOKED (1u << 31) /* not a feature: makes the result of find_features differ from 0 */
 
-/* Asks the processor for its features. */
 static unsigned find_features(void)
 {
     unsigned flags = LOOKED, a, b, c, d;

@@ -21,7 +21,7 @@ enum gcb_cpu_flags {
 /* Tells the processor that a loop waits for another thread. */
 void gcb_cpu_relax(void);
 
-/* Returns the features of this processor. */
+/* Returns the flags (enum gcb_cpu_flags) of this processor. Asks the processor only once. */
 unsigned gcb_cpu_detect(void);
 
 /*

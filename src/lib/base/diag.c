@@ -36,7 +36,7 @@ int gcb_invalid(struct gcb_diag *diag, const char *format, ...)
 
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what)
 {
-    if (bytes == 0) /* unknown */
+    if (bytes == 0)
         return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for %s)", what);
     return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (%" PRIu64 " bytes for %s)", bytes, what);
 }

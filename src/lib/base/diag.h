@@ -12,7 +12,7 @@
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Does what gcb_diag_set does, with GCB_E_INVALID: for a wrong value of a user or a caller. */
+/* Like gcb_diag_set with GCB_E_INVALID. For wrong values that a user or a caller gave. */
 int gcb_invalid(struct gcb_diag *diag, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -23,7 +23,7 @@ int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 /* For pointers from callers of public functions: returns 0, or GCB_E_INVALID with the message "WHAT
  * is NULL". */
 int gcb_need(const void *pointer, const char *what, struct gcb_diag *diag);
-/* Does what gcb_need does, for two pointers. */
+/* Like gcb_need, for two pointers: the message names the first that is NULL. */
 int gcb_need_both(const void *first, const char *what, const void *second, const char *what_else,
                   struct gcb_diag *diag);
 

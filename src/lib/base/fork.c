@@ -2,7 +2,8 @@
 
 #include <pthread.h>
 
-/* A fork holds `lock` from its first handler to its last handler. */
+/* A fork waits until `inside` is 0, and then holds `lock` until its last handler, so that no
+ * section begins. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;

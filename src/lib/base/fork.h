@@ -14,8 +14,8 @@
 void gcb_fork_hold(void);
 void gcb_fork_release(void);
 
-/* Registers the fork handlers. It must be called again after a library with fork handlers of its
- * own was loaded, so that a fork waits for the sections before it calls the library's handlers. */
+/* Registers the fork handlers. Must be called again after a library with fork handlers of its own
+ * was loaded, so that a fork waits for the sections before the library's handlers run. */
 void gcb_fork_watch(void);
 
 #endif
