@@ -2,7 +2,7 @@
 #include "kernels/reduce/reduce_elem.h"
 #include "src/lib/base/cpu_flags.h"
 
-/* The sum of a block, inlined into each sum with its own term. */
+/* The sum of a block (kernels/reduce/reduce.h). Inlined, so that the compiler knows `term`. */
 static inline double block_sum(const float *x, size_t n, gcb_reduce_term_fn *term)
 {
     double acc[GCB_SUM_LANES] = {0};

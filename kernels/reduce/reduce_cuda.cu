@@ -7,7 +7,7 @@ using namespace gcb;
 namespace
 {
 
-/* Raises a message's result->max_bits to the largest pattern of its elements. */
+/* Raises result->max_bits of each message to the largest magnitude of its elements. */
 template <class Where> __global__ void max_bits(Where where)
 {
     const block_work at = find_work(where);
@@ -35,8 +35,8 @@ int gcb_cuda_max_bits_group(gcb_device_stream *s, const gcb_device_group *g)
 {
     uint64_t tiles = 0;
 
-    /* As cut_tiles counts. That function may not be called now, because it writes to the table,
-     * which is being copied. */
+    /* The number that cut_tiles returned. It cannot be called again now, because it writes to the
+     * table, which is being copied. */
     for (unsigned i = 0; i < g->count; i++)
         tiles += tile_blocks(g->items[i].in.n);
     return launch(max_bits<message_group>, tiles, kTileThreads, 0, s, grid_of(g, 0));

@@ -1,8 +1,8 @@
 #ifndef KERNELS_REDUCE_REDUCE_ELEM_H
 #define KERNELS_REDUCE_REDUCE_ELEM_H
 
-/* The terms and the final tree of the project's sum of floats; kernels/reduce/reduce.h defines the
- * rule. */
+/* The terms and the final tree of the project's sum of floats, and the plain versions of max_bits
+ * and exponents (kernels/reduce/reduce.h). */
 #include <stddef.h>
 
 #include "kernels/base/hd.h"

@@ -40,7 +40,7 @@ __host__ __device__ inline unsigned sum_lanes(uint64_t n)
 }
 
 /* Joins the accumulators of `lanes` neighbouring lanes by the tree of the project's sum. The first
- * of these lanes gets the sum. */
+ * of these lanes gets the sum. Called by every lane of the warp. */
 __device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
 {
     for (unsigned half = lanes / 2; half > 0; half /= 2)
@@ -91,9 +91,10 @@ struct square_term {
 constexpr unsigned kRun = 64; /* parts of a run */
 constexpr unsigned kMostRuns = 256;
 constexpr unsigned kStarts = 4;
-constexpr int64_t kNear = 1 << 20; /* units that a guess may be off, at most */
+constexpr int64_t kNear = 1 << 20; /* a guess must be off by fewer units */
 
-/* `steady` is 1 if a start kNear units off changes no exponent, and no unit is too large. */
+/* A run that was added from `start`, and from 1, 2 and 3 units above it. `steady` is 1 if the ends
+ * give the true end for every true start less than kNear units off. */
 struct chain_run {
     double start, unit, end[kStarts];
     uint32_t steady;
@@ -158,7 +159,8 @@ __device__ __forceinline__ chain_run guess_run(double start, const double *part,
     return r;
 }
 
-/* Returns total + part[0] + part[1] + ..., in this order. Called by one thread. */
+/* Returns total + part[0] + part[1] + ..., in this order, from the runs that guess_run made of the
+ * n parts. Called by one thread. */
 __device__ __forceinline__ double join_runs(const chain_run *run, double total, const double *part,
                                             unsigned n)
 {
@@ -220,7 +222,7 @@ __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double tota
     return total;
 }
 
-/* Computes one sum, starting at 0.0; thread 0 gets it. */
+/* Like chain_sums, for one sum that starts at 0.0. Thread 0 gets the sum. */
 __device__ __forceinline__ double chain_sum(chain_room &room, const double *part, uint64_t count)
 {
     const double *const parts[] = {part};

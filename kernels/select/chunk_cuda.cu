@@ -136,8 +136,8 @@ __device__ chunk_cut find_long_cut(search_room &room, const long_chunk &c, uint3
     return {prefix + 1, left};
 }
 
-/* The number of ties (magnitudes that equal cut.sure - 1) in the warps before this one. Called by
- * every thread of the block. */
+/* The number of ties (magnitudes that equal cut.sure - 1) in the warps before this one; 0 if no
+ * ties are kept. Called by every thread of the block. */
 __device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chunk_cut &cut)
 {
     uint32_t mine = 0, total;
@@ -150,8 +150,8 @@ __device__ uint32_t ties_before(scan_room &room, const long_chunk &c, const chun
     return shfl(mine, 0);
 }
 
-/* True if element e is kept. *ties is the number of ties before the warp's 32 elements e; the
- * function adds the ties among them. Called by every lane. */
+/* True if element e is kept. If any ties are kept, *ties is the number of ties before the warp's 32
+ * elements e, and the function adds the ties among these 32. Called by every lane. */
 __device__ bool is_kept(const long_chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;
@@ -228,7 +228,7 @@ __global__ void scale_values(gcb_cuda_chosen c, uint64_t from, float factor)
         c.value[i] *= factor;
 }
 
-/* The number of chunks to choose from. */
+/* The number of chunks from number cut->first on. */
 uint64_t chunks_of(const gcb_cuda_chosen *to, const gcb_cuda_chunks *cut)
 {
     return pieces_of(to->n, cut->length) - cut->first;

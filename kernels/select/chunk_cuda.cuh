@@ -13,9 +13,9 @@
  *   cut     one warp finds the smallest magnitude to keep among those listed, and reduces the
  *           list to k
  *
- * The list may be too long: if k is more than three quarters of the number of threads, or if many
- * elements have similar magnitudes. Then the whole block bisects the range of magnitudes, by
- * counting in registers, and lists again.
+ * If k is more than three quarters of the number of threads, there is no bound. If many elements
+ * have similar magnitudes, the list may be too long. In both cases the whole block bisects the
+ * range of magnitudes, by counting in registers, and then lists the positions.
  */
 #include "kernels/cuda/tile.cuh"
 #include "kernels/reduce/sum.cuh"
@@ -148,7 +148,7 @@ template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
     static constexpr unsigned kMost = Each * Threads;
     static constexpr unsigned kShort = kMost < 1024 ? kMost : 1024;
 
-    uint32_t magnitude[kShort + 4]; /* first the threads' maxima, then those of a short list */
+    uint32_t magnitude[kShort + 4]; /* the threads' maxima; later magnitudes of a short list */
     uint32_t word[Threads / kWarp][(Each + 3) / 4 * 4]; /* one bit per position */
     uint32_t warp[2][32];      /* a number per warp, for block_add and block_max */
     uint32_t low, top, listed; /* the bound, the largest magnitude, the length of the list */
@@ -162,8 +162,8 @@ struct chunk_place {
     uint32_t entry;       /* number of this chunk's first entry in the list */
 };
 
-/* The sum of v over the block, in every thread, all of which call this. `turn` differs by 1 from
- * that of the call before, which saves a barrier. */
+/* Returns the sum of v over the block. Called by every thread of the block. Two calls of block_add
+ * or block_max without a barrier between them need values of `turn` that differ by 1. */
 template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
     v = warp_add(v);
@@ -173,7 +173,7 @@ template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsi
     return warp_add(lane() < blockDim.x / kWarp ? room.warp[turn % 2][lane()] : 0);
 }
 
-/* The maximum of v over the block; `turn` is as for block_add. */
+/* Like block_add, but returns the maximum. */
 template <class Room> __device__ uint32_t block_max(Room &room, uint32_t v, unsigned turn)
 {
     v = warp_max(v);
@@ -329,8 +329,9 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
  *   magnitude_at(position)   the magnitude at a position
  *   put(to, entry, position, unitary)   writes a value, times `unitary`
  *
- * What magnitude_at and put read was written before a barrier. Returns, in thread 0, a magnitude
- * that all kept elements reach. room.top is the largest magnitude, until `room` is used again.
+ * All threads meet at a barrier before magnitude_at and put are called, so these functions may read
+ * what other threads wrote before. Returns, in thread 0, a magnitude that all kept elements reach.
+ * room.top is the largest magnitude, until `room` is used again.
  */
 template <class Room, class Chunk>
 __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_place &place,

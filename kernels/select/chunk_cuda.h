@@ -5,11 +5,11 @@
 
 /*
  * Chooses the same share of each chunk: the positions that src/lib/sparse/select_chunk.c chooses.
- * This takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up
+ * A call takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up
  * to six times: up to three times for the digits of the smallest magnitude to keep, once if only
  * some of the elements with this magnitude are kept, and twice to write. If error feedback must
- * still be added, a further pass over a longer chunk adds it first. Functions return 0 or
- * GCB_E_DEVICE.
+ * still be added, a further pass over a longer chunk adds it first. Functions return 0, GCB_E_NOMEM
+ * or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -18,11 +18,11 @@ GCB_BEGIN_C
 struct gcb_cuda_chunks {
     uint64_t length;
     uint32_t k, rest_k;
-    uint64_t first; /* the functions below handle the chunks from number `first` on */
+    uint64_t first; /* gcb_cuda_select_chunks handles the chunks from number `first` on */
 };
 
-/* Sets *chosen, except `residual` and `message`, to a list of `most` of n positions in the scratch.
- * Returns the list's number of bytes. If scratch is NULL, only returns the number. */
+/* Sets *chosen, except `residual` and `message`, to a list in the scratch with room for `most` of n
+ * positions. Returns the number of bytes of the list. If scratch is NULL, only returns this. */
 uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
                                  void *scratch);
 

@@ -8,8 +8,8 @@ using namespace gcb;
 namespace
 {
 
-constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
-constexpr uint64_t kSampleMost = 1 << 15; /* most elements of a sample */
+constexpr uint64_t kSampleFrom = 1 << 16; /* plan_sample: fewer positions need no sample */
+constexpr uint64_t kSampleMost = 1 << 15; /* plan_sample: most elements of a sample */
 /* Elements of the sample that a thread loads before it uses the first. */
 constexpr unsigned kSampleAhead = 8;
 
@@ -160,8 +160,9 @@ __device__ __forceinline__ void add_feedback(float (&v)[kTileEach], const gcb_de
     }
 }
 
-/* Puts this thread's elements that `pass` has a bit for to their places among those of its warp, in
- * index order. Returns how many of the warp's elements pass. Called by every thread of the warp. */
+/* Stores this thread's elements whose bits are set in `pass` at their places among the elements of
+ * its warp that pass, in index order. Returns how many of the warp's elements pass. Called by every
+ * thread of the warp. */
 template <unsigned Sides>
 __device__ __forceinline__ uint32_t gather_warp(collect_room<Sides> &room,
                                                 const float (&v)[kTileEach], uint32_t pass)
@@ -192,8 +193,9 @@ __device__ __forceinline__ uint32_t gather_warp(collect_room<Sides> &room,
 }
 
 /* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
- * their top digits. The tiles of a block use the two rows of room.total by turns, so that one
- * barrier is enough for each tile. Called by every thread of the block. */
+ * their top digits, except those of zeros if there are two sides. The tiles of a block use the two
+ * rows of room.total by turns, so that one barrier is enough for each tile. Called by every thread
+ * of the block. */
 template <unsigned Sides>
 __device__ __forceinline__ void
 collect_tile(collect_room<Sides> &room, uint32_t (&total)[kTileThreads / kWarp], const slots &to,

@@ -18,14 +18,14 @@ __device__ tile_range tiles_of_block(uint64_t tiles)
     return {begin, lesser(begin + each, tiles)};
 }
 
-/* True if an element has the sign that is kept. */
+/* True if an element is on the kept side. With keep.mask 0, all elements are. */
 __device__ bool is_on_side(uint32_t bits, const kept_side &keep)
 {
     return (bits & keep.mask) == keep.sign;
 }
 
-/* Counts in one word, so that one sum adds up both: low 32 bits, entries above the kept magnitude;
- * high 32 bits, ties. */
+/* Puts two counts into one word, so that one sum adds up both: entries above the kept magnitude in
+ * the low 32 bits, ties in the high 32 bits. */
 __device__ uint64_t join_counts(uint32_t above, uint32_t ties)
 {
     return above + (static_cast<uint64_t>(ties) << 32);
@@ -44,8 +44,9 @@ __device__ uint32_t kept_of(uint64_t counts, uint32_t most)
 
 using count_room = scan_room_of<uint64_t>;
 
-/* Counts the entries above keep.prefix and those that equal it, of each tile of the block, and of
- * all of them. Each warp handles one tile at a time. Called by every thread of the block. */
+/* Counts the entries above keep.prefix and those that equal it, in each tile of the block. *all
+ * gets the counts of all these tiles (join_counts). Each warp handles one tile at a time. Called by
+ * every thread of the block. */
 __device__ void count_tiles_of(count_room &room, const slots &in, const kept_side &keep,
                                const tile_range &range, uint64_t *all)
 {
@@ -151,7 +152,8 @@ __device__ void write_tiles_of(const kept_list &to, uint32_t *pos, const kept_si
     }
 }
 
-/* Writes the number of kept entries, and the head of a message. Called by one thread. */
+/* Writes the number of kept entries and, if there is a message, its head and its length. Called by
+ * one thread. */
 __device__ void end_list(selection_state *c, const kept_list &to, uint64_t tiles, uint32_t kept,
                          bool single)
 {

@@ -23,7 +23,7 @@ __device__ __forceinline__ uint32_t code_at(const uint8_t *in, uint64_t i, unsig
     return v >> bit % 8 & ((1u << bits) - 1);
 }
 
-/* Value i of an array of values. */
+/* Decodes value i of the values that begin at `in`. */
 __device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i, const gcb_cuda_values &how,
                                           const gcb_cuda_scale &scale)
 {

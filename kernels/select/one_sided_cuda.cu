@@ -20,9 +20,9 @@ __global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
         collect_again(c);
 }
 
-/* Sets the rank to find on each side: k, or the number of the side's elements if this is less. If
- * both sides are empty, the tensor is all zero, and the first k positions are kept. Launched with
- * one block of threads. */
+/* Sets the rank to find on each side: k, or the number of the side's collected elements if this is
+ * less. If neither side has any, the tensor is all zero, and the first k positions are kept.
+ * Launched with one block of threads. */
 __global__ void set_ranks(selection_state *c, uint32_t k)
 {
     scan_room &room = shared<scan_room>();
@@ -122,8 +122,7 @@ uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other
 
 /* ---- alternating: the side of this step, or the other side if that is empty ---- */
 
-/* Copies what to keep from side `turn`, or from the other side if `turn` is empty, to the last
- * c->keep. */
+/* Sets c->keep[kSides] to what is kept of side `turn`, or of the other side if `turn` is empty. */
 __global__ void choose_side(selection_state *c, unsigned turn)
 {
     if (threadIdx.x == 0)

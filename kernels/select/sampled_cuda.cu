@@ -32,7 +32,8 @@ __global__ void raise_zero_threshold(selection_state *c)
         c->least = 1;
 }
 
-/* For each threshold, counts the elements that reach it but not the threshold before. */
+/* After a second collection, counts for each threshold the elements that reach it but not the
+ * threshold before. */
 __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
 {
     if (!c->again)

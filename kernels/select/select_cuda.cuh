@@ -33,16 +33,16 @@ struct selection_state {
     gcb_cuda_choice choice;     /* chosen.choice points here */
     uint32_t max_bits;          /* pattern of the largest magnitude, if a search needs it */
     uint32_t least;             /* elements of at least this magnitude are collected */
-    uint32_t again;             /* collect a second time */
-    uint32_t reused;            /* an earlier step's threshold is used */
+    uint32_t again;             /* 1: all elements are collected, in the second collection */
+    uint32_t reused;            /* 1: an earlier step's threshold is used */
     uint32_t want[kSides];      /* rank to find on each side; 0: `keep` is already set */
-    kept_side keep[kSides + 1]; /* one for each side; the last: that of gcb_cuda_select_side */
-    uint32_t kept[kSides];      /* lengths of lists that are made together */
+    kept_side keep[kSides + 1]; /* of each side; the last: what gcb_cuda_select_side keeps */
+    uint32_t kept[kSides];      /* lengths of the lists of make_lists */
     /* for each list, what each block of count_tiles counted */
     uint64_t counts[kSides][kMostBlocks];
     uint32_t side; /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
-    /* thresholds to try, and the number of elements between each threshold and the next */
+    /* thresholds to try; count[i]: the elements that reach table[i] but no higher threshold */
     uint32_t table[kRatios], count[kRatios];
 };
 
@@ -64,7 +64,7 @@ inline uint64_t warps_over(uint64_t tiles)
     return pieces_of(tiles, kTileThreads / kWarp);
 }
 
-/* ---- the steps of a choice: each queues kernels and returns 0 or GCB_E_DEVICE ---- */
+/* ---- the steps of a choice: each queues kernels and returns what launch returns ---- */
 
 /* A choice in progress. All pointers are device memory. */
 struct selection {
@@ -86,8 +86,9 @@ struct scratch_parts {
     }
 };
 
-/* Lay out *chosen, whose n and most are set, and the state of a choice in the scratch. lay_out
- * returns the bytes; scratch is NULL if only these are wanted (select_cuda.cu). */
+/* Lay out *chosen, whose n and most are set, and the state of a choice in the scratch
+ * (select_cuda.cu). lay_out returns the number of bytes; scratch is NULL if only this is wanted.
+ * start_selection also sets chosen->residual, and returns the choice from *x. */
 uint64_t lay_out(void *scratch, gcb_cuda_chosen *chosen, selection_state **c, slots *in);
 selection start_selection(void *scratch, gcb_cuda_chosen *chosen, const gcb_device_input *x);
 
@@ -108,7 +109,8 @@ struct sample {
 sample plan_sample(uint64_t n, uint64_t k);
 
 /* Takes the sample, and sets the state of a choice (collect_cuda.cu). `want` is the rank to find on
- * each side. If there are two sides, zeros belong to none and are not counted. */
+ * each side; 0 with one side: all collected elements are kept. If there are two sides, zeros belong
+ * to none and are not counted. */
 int begin_selection(gcb_device_stream *s, const selection &w, const sample &how, unsigned sides,
                     uint64_t want);
 /* Collects the elements that reach the least magnitude to collect. If `second`, does nothing unless
@@ -128,7 +130,7 @@ struct kept_list {
     uint32_t *first;
     unsigned which;
     gcb_cuda_message message;
-    float *residual; /* or NULL */
+    float *residual; /* NULL: no message, or no error feedback */
 };
 
 struct list_set {

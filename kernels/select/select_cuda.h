@@ -1,7 +1,6 @@
 #ifndef KERNELS_SELECT_SELECT_CUDA_H
 #define KERNELS_SELECT_SELECT_CUDA_H
 
-
 #include "kernels/cuda/stream.h"
 
 /*
@@ -18,8 +17,8 @@
  *   compact   counts what each tile keeps; adds up the counts and writes the kept entries
  *
  * No result depends on this sample (that of gcb_cuda_select_sampled is another, which the method
- * prescribes), the order of blocks or the order of atomic operations. Functions return 0 or
- * GCB_E_DEVICE.
+ * prescribes), the order of blocks or the order of atomic operations. Functions return 0,
+ * GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -35,7 +34,7 @@ struct gcb_cuda_message {
     struct gcb_device_result *result;
 };
 
-/* Chosen positions. The pointers, except residual, are device memory in a scratch. */
+/* Chosen positions. `choice`, `pos`, `value` and `first` are device memory in a scratch. */
 struct gcb_cuda_chosen {
     struct gcb_cuda_choice *choice;
     uint32_t *pos; /* ascending */
@@ -48,8 +47,8 @@ struct gcb_cuda_chosen {
      * not get. */
     float *residual;
     /* The caller sets this. If there is a message, the arrays `pos` and `value` are not written:
-     * the selector writes all of the payload, and the residuals. Only the selectors of this header
-     * except gcb_cuda_select_one_sided can do this; all others make a list. */
+     * the selector writes all of the payload, and the residuals. gcb_cuda_select_one_sided and the
+     * selectors of other headers ignore a message and make a list. */
     struct gcb_cuda_message message;
     uint64_t n;    /* positions to choose from, at most 2^31 */
     uint64_t most; /* most entries that may be kept */
@@ -75,7 +74,7 @@ int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *c
                           const struct gcb_device_input *in, uint32_t threshold, void *scratch);
 
 struct gcb_cuda_sample {
-    uint64_t m, stride, offset, rank; /* struct gcb_sample_plan */
+    uint64_t m, stride, offset, rank; /* as in struct gcb_sample_plan (src/lib/sparse/select.h) */
     uint64_t k;
 };
 
@@ -86,7 +85,7 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
 
 /* Chooses the k largest of the side (positive or negative values) with the larger sum
  * (src/lib/sparse/select_one_sided.c). If all values are 0, chooses the first k positions. Makes
- * lists of both sides, so it needs its own scratch. */
+ * lists of both sides, so it needs gcb_cuda_select_one_sided_scratch bytes. */
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch);
@@ -97,7 +96,7 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          const struct gcb_device_input *in, uint64_t k, unsigned side,
                          void *scratch);
 
-#define GCB_CUDA_SEARCH_STATE 32 /* bytes */
+#define GCB_CUDA_SEARCH_STATE 32 /* bytes of a search's state */
 struct gcb_cuda_search {
     uint64_t k;
     void *state_dev; /* GCB_CUDA_SEARCH_STATE bytes, or NULL: every call searches */

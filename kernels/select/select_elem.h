@@ -7,7 +7,8 @@
 #include "kernels/base/hd.h"
 
 /* Appends index and x to the `have` entries of pos and value if x reaches the threshold. Returns
- * the new number of entries. Has no branch, because a CPU cannot predict which elements pass. */
+ * the new number of entries. Writes entry `have` in any case, because a branch would be
+ * unpredictable. */
 GCB_HD size_t gcb_select_append(uint32_t *pos, float *value, size_t have, float x, uint32_t index,
                                 uint32_t threshold)
 {
@@ -37,9 +38,9 @@ GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 }
 
 /*
- * Bins were ordered by their powers at the scale of a part `top`, and all kept bins reach the power
- * `least` (a pattern). Returns an exponent (of a part's pattern, shifted down by 23), at least that
- * of `top`: at the scales of all exponents between the two, the same bins are kept.
+ * Complex bins were ordered by their powers, at the scale for the largest real or imaginary part
+ * `top`. All kept bins reach the power `least`. Both are bit patterns. Returns a biased exponent,
+ * at least that of `top`: at the scales for all exponents between the two, the same bins are kept.
  *
  * Proof: the scales differ by 2^-d, and the powers by 2^-2d, except for underflow. Take a power
  * that is 2^-96 or more at the new scale. Its larger part's square is at least 2^-98, so it is
@@ -64,7 +65,6 @@ GCB_HD uint32_t gcb_select_power_reach(uint32_t top, uint32_t least)
 #define GCB_SAMPLED_MOST 1.3
 #define GCB_SAMPLED_ADAPTATIONS 10
 
-/* True if enough elements are kept, or too many. */
 GCB_HD int gcb_sampled_enough(uint64_t kept, uint64_t k)
 {
     return (double)kept >= GCB_SAMPLED_LEAST * (double)k;
@@ -86,7 +86,7 @@ GCB_HD uint32_t gcb_sampled_lower(uint32_t threshold)
 /* ---- select=search and redsync (src/lib/sparse/select_redsync.c) ---- */
 
 /* The search bisects the interval of ratios, [0, 1], until the interval is not wider than
- * GCB_SEARCH_END. That takes ten steps. */
+ * GCB_SEARCH_END. That takes at most ten steps. */
 #define GCB_SEARCH_END 1e-3
 
 /* The bits of the magnitude at a ratio between the mean (0) and the largest magnitude (1). */

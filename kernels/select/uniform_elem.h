@@ -4,8 +4,9 @@
 /*
  * Uniform quantisation with `bits` bits per value, relative to the largest magnitude `max`. There
  * are s = 2^(bits-1) - 1 levels above zero, and level = floor(|x| * s / max + 1/2), but at most s.
- * A code has the level in its lower bits and the sign in its top bit. The value of a code is max *
- * (level / s); the quotient is computed first, so that nothing overflows.
+ * A code has the level in its lower bits and, except for level 0, the sign in its top bit. The
+ * magnitude of a code is max * (level / s); the quotient is computed first, so that nothing
+ * overflows.
  */
 #include "kernels/base/hd.h"
 

@@ -60,8 +60,8 @@ __global__ void choose_range(value_measures *m, gcb_cuda_values how)
 }
 
 /* Sums positive values and other values by sum blocks, and counts the positive values. Each warp
- * handles one sum block at a time. lane_sum, which makes one sum in the project's order, reads the
- * sum block three times; the block is in the cache after the first time. */
+ * handles one sum block at a time. Three calls of lane_sum read the sum block three times; after
+ * the first it is in the cache. */
 __global__ void sum_blocks(measure_arrays to, gcb_cuda_chosen c, unsigned width)
 {
     const uint64_t kept = values_of(c, width);

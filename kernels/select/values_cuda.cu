@@ -121,7 +121,7 @@ struct sign_code {
     }
 };
 
-/* Writes the number of kept positions; a payload of no positions has none. */
+/* Writes the number of kept positions, which is absent if the tensor has no positions. */
 __device__ void put_kept(uint8_t *out, const gcb_cuda_chosen &c)
 {
     if (c.n)
@@ -136,7 +136,8 @@ struct value_output {
     const value_measures *m;
 };
 
-/* Writes the residual of the kept values, if there is feedback. */
+/* Writes the residuals of this thread's values, if there is feedback. `first` is its first
+ * value. */
 template <class Code>
 __device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const float *v,
                              const uint32_t *code, uint64_t first)
@@ -145,7 +146,7 @@ __device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const 
         c.residual[c.pos[first + i]] = v[i] - coder.decode(code[i]);
 }
 
-/* Writes all that comes before the positions, for values with codes. */
+/* Writes the number of kept positions, the scales and the values, for values with codes. */
 template <class Code> __global__ void put_codes(value_output p, gcb_device_result *result)
 {
     tile_room &room = shared<tile_room>();
@@ -198,7 +199,7 @@ __device__ void put_four(float *out, const gcb_cuda_chosen &c, uint64_t at, unsi
             out[i] = c.value[i - lead];
 }
 
-/* Writes all that comes before the positions, for values=fp32. Such values leave no residual. */
+/* Writes the number of kept positions and the values, for values=fp32. Their residuals are 0. */
 __global__ void put_floats(value_output p)
 {
     const gcb_cuda_chosen &c = p.chosen;

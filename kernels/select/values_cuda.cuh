@@ -39,7 +39,7 @@ __device__ __forceinline__ void damage(gcb_cuda_payload_head *head, gcb_device_r
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* The number of positions that a kernel after the index coder's may use: 0 after damage. */
+/* The number of positions that may be used once the index was decoded: 0 after damage. */
 __device__ __forceinline__ uint64_t sound_kept(const gcb_cuda_payload_head *head)
 {
     return head->damaged ? 0 : head->kept;
@@ -55,11 +55,11 @@ int find_tiles(gcb_device_stream *s, const gcb_cuda_decoding &f, uint64_t n);
 struct value_measures {
     gcb_cuda_scale scale;
     uint32_t max_bits;
-    uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
+    uint64_t exponents[kExponents]; /* 64 bits: with two values each, 2^31 bins have 2^32 */
 };
 static_assert(sizeof(value_measures) % 8 == 0, "the array of doubles after it must be aligned");
 
-/* Where measurements go. */
+/* The scratch of measure_values: the measurements, and arrays with an entry for each sum block. */
 struct measure_arrays {
     value_measures *all;
     double *up, *down;  /* sums of positive and of other values, by sum block */
@@ -72,8 +72,8 @@ __device__ __forceinline__ uint64_t values_of(const gcb_cuda_chosen &c, unsigned
     return c.choice->kept * width;
 }
 
-/* Queues what must be known before values of how->kind are encoded: measures the values, and
- * computes m.all->scale (value_scales_cuda.cu). Nothing for fp32 and fp16. Fails as launch does. */
+/* Queues kernels that measure the values and compute m.all->scale, which encoding needs
+ * (value_scales_cuda.cu). For fp32 and fp16, queues nothing. Returns what launch returns. */
 int measure_values(gcb_device_stream *s, const measure_arrays &m, const gcb_cuda_chosen *c,
                    const gcb_cuda_values *how);
 

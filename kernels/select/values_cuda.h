@@ -8,7 +8,7 @@
  * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment. A payload
  * has the number of kept positions (uint32; absent if n is 0), the transform's side bytes, scales,
  * values in the order of positions, and the positions (kernels/index/index_cuda.h). Values are
- * those of src/lib/sparse/values.c, bit for bit. Functions return 0 or GCB_E_DEVICE.
+ * those of src/lib/sparse/values.c, bit for bit. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -31,7 +31,7 @@ struct gcb_cuda_values {
     uint32_t side;  /* side bytes, before the scales: the transform writes and reads them */
     uint32_t width; /* floats per position: 1, or 2 for a complex bin */
     /* For range and uniform; uniform uses only the maximum. */
-    uint32_t mantissa; /* 0: chosen from the data */
+    uint32_t mantissa; /* its bits; 0: chosen from the data */
     int max_given;     /* 0: the maximum is taken from the data; 1: the maximum is `max` */
     float max;
     enum gcb_range_rounding rounding;
@@ -91,9 +91,9 @@ struct gcb_cuda_decoding {
     void *scratch;   /* for the index's reader */
 };
 
-/* Sets *f to the state of decoding n positions in a scratch. Returns its number of bytes; the
- * scratch of the index's reader follows them. `scratch` may be NULL if only the bytes are
- * wanted. */
+/* Sets *f to the state of decoding n positions in a scratch. Returns the number of bytes of the
+ * state; the scratch of the index's reader follows the state. If only the number is wanted,
+ * `scratch` may be NULL. */
 uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch);
 
 /* Reads the head of the payload. If the payload's length, the number of kept positions or a scale

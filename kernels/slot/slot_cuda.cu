@@ -44,7 +44,7 @@ __global__ void spare(gcb_device_input in, const gcb_device_result *result)
         copy_floats(in.x, in.residual, in.n);
 }
 
-/* Thread 0 changes the status only where `failed` is true for all threads anyway. */
+/* Thread 0 changes the status only if max_bits makes `failed` true in all threads anyway. */
 __global__ void end(gcb_device_input in, gcb_device_result *result, gcb_cuda_slot_rest rest)
 {
     const bool failed = nonfinite(result) || result->status;

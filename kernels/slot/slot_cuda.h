@@ -5,8 +5,8 @@
 
 /*
  * What slots (src/lib/coder/slot.h) need around a codec's kernels, so that the host decides nothing
- * that depends on the data. Arrays are device memory, aligned to 16 bytes. Functions return 0 or
- * GCB_E_DEVICE.
+ * that depends on the data. Arrays are device memory, aligned to 16 bytes. Functions return 0,
+ * GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -16,9 +16,9 @@ GCB_BEGIN_C
 int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         struct gcb_device_result *result);
 
-/* Then, if there is a residual: if the sum has an infinity or NaN, copies the residual over in->x.
- * So the encoder reads finite values, and in->x keeps the residual until gcb_cuda_slot_end.
- * Otherwise does nothing. in->residual must not be NULL. */
+/* Called after gcb_cuda_slot_begin if in->residual is not NULL. If in->x has an infinity or NaN,
+ * copies the residual over it. So the encoder reads finite values, and in->x keeps the residual
+ * until gcb_cuda_slot_end. Otherwise does nothing. */
 int gcb_cuda_slot_spare(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         const struct gcb_device_result *result);
 
@@ -39,7 +39,7 @@ struct gcb_cuda_slots {
     const uint8_t *first; /* each slot begins with the struct gcb_device_result of its encoder */
     uint64_t apart;       /* bytes from a slot to the next */
     unsigned count;
-    const struct gcb_device_result *decoded; /* a result for each slot */
+    const struct gcb_device_result *decoded; /* the result of decoding each slot */
 };
 
 /* Fills out[0..n) with NaN if a slot could not be encoded or decoded. Otherwise does nothing. */
@@ -57,7 +57,7 @@ struct gcb_cuda_payloads {
     uint64_t apart;                   /* bytes from a payload to the next; a multiple of 16 */
     struct gcb_device_result *result; /* one for each message; a damaged one gets GCB_E_CORRUPT */
     unsigned count;
-    int joins; /* adds to what `out` holds */
+    int joins; /* not 0: the sum is added to what `out` holds */
     float weight[GCB_CUDA_PAYLOADS];
 };
 

@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(kTileThreads, 5) decode_tiles(Where where, Til
         store_runs(at.item.in.x, v, at.first, at.start + at.here);
 }
 
-/* Writes the sum of the messages `p` to where.item.in.x; if p.joins, adds it to what is there. */
+/* Writes the weighted sum of the messages `p` to where.item.in.x; if p.joins, adds it to what is
+ * there. */
 template <class Tile> __global__ void sum_tiles(single where, Tile tile, gcb_cuda_payloads p)
 {
     tile_work at = find_tile(where, Tile::size);

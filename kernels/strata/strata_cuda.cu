@@ -36,7 +36,6 @@ __device__ drawn draw_places(const gcb_strata &where)
     return d;
 }
 
-/* True if v is infinite or NaN. */
 __device__ bool is_nonfinite(float v)
 {
     return gcb_magnitude(v) >= GCB_INF_BITS;

@@ -6,10 +6,10 @@
 
 /*
  * Reads and writes the random places of randomk on the device (kernels/strata/strata_elem.h).
- * Values are floats in the order of the strata. A payload has a key (8 bytes), then values. Encode
- * and keep use the key of *where (gcb_strata_set_key); decode and add use the payload's key. Arrays
- * are device memory, aligned to 16 bytes. Each function takes one launch unless its comment says
- * otherwise, and returns 0 or GCB_E_DEVICE.
+ * Values are floats in the order of the strata. A payload has a key (8 bytes), then where->k
+ * values. Encode and keep use the key of *where (gcb_strata_set_key); decode and add use the
+ * payload's key. Arrays are device memory, aligned to 16 bytes. Each function takes one launch
+ * unless its comment says otherwise, and returns 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -23,8 +23,8 @@ int gcb_cuda_strata_encode(struct gcb_device_stream *s, uint8_t *payload, const 
  * launches. */
 int gcb_cuda_strata_decode(struct gcb_device_stream *s, float *out, const uint8_t *payload,
                            const struct gcb_strata *where, struct gcb_device_result *result);
-/* Like gcb_cuda_strata_decode; the values are the elements of x at the places of *where, times the
- * factor. x and out do not overlap. */
+/* Writes factor * x at the places, and 0 to all other elements of `out`; does not check the values.
+ * x and out do not overlap. Takes two launches. */
 int gcb_cuda_strata_keep(struct gcb_device_stream *s, float *out, const float *x,
                          const struct gcb_strata *where, float factor);
 

@@ -16,7 +16,7 @@ struct gcb_strata {
     uint64_t key, offset; /* offset: the element at which stratum 0 begins */
 };
 
-/* floor(draw * n / 2^64): 0 to n - 1 */
+/* Maps 64 random bits to a number below n, floor(draw * n / 2^64); to 0 if n is 0. */
 GCB_HD uint64_t gcb_strata_uniform(uint64_t draw, uint64_t n)
 {
 #ifdef __CUDA_ARCH__
@@ -28,7 +28,7 @@ GCB_HD uint64_t gcb_strata_uniform(uint64_t draw, uint64_t n)
 #endif
 }
 
-/* The strata, still without a key. */
+/* Cuts n elements into k strata. The caller sets the key (gcb_strata_set_key). */
 GCB_HD struct gcb_strata gcb_strata_of(uint64_t n, uint64_t k)
 {
     const struct gcb_strata s = {n, k, k ? n / k : 0, k ? n % k : 0, 0, 0};
