@@ -674,7 +674,7 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsign
  *
  * All arrays are in the device's memory, aligned to 16 bytes (GCB_E_INVALID), and belong to the
  * caller; those of 0 floats may be NULL. The calling thread's current device stays as it is. Calls
- * on one stream may share scratch. GCB_E_DEVICE: CUDA refused to queue something.
+ * on one stream may share scratch. GCB_E_DEVICE, GCB_E_NOMEM: CUDA refused to queue something.
  */
 int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_t worker, float *x,
                       float *residual, void *slot, void *scratch, void *stream,
