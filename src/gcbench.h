@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* Results of the functions. */
+/* What functions that can fail return. */
 enum gcb_status {
     GCB_OK = 0,
     GCB_E_NOMEM = -1,       /* an allocation failed, or a limit on memory is too low */
@@ -169,10 +169,11 @@ struct gcb_own_at {
  */
 struct gcb_own_method {
     size_t size;
-    /* Has a '/', as "python/mine", so that it is no method of gcbench, and no space, ':', ',' or
-     * '='. At most 63 bytes. Copied. */
+    /* Printable, with a '/', as "python/mine", so that it is no method of gcbench, and without
+     * space, ':', ',' and '='. At most 63 bytes. Copied. */
     const char *name;
-    /* "bits=3": shown after the name, and part of each spec. At most 127 bytes. Copied. NULL: "" */
+    /* "bits=3": shown after the name, and part of each spec. Printable, at most 127 bytes. Copied.
+     * NULL: "" */
     const char *params;
     void *ctx; /* passed to the functions */
     /* Sets *bytes to the most bytes of a message of n elements. */
@@ -246,9 +247,9 @@ size_t gcb_encoder_length(const struct gcb_encoder *encoder);
  *
  * GCB_E_NOSPACE: without a memory, the message does not fit `out`; with a memory, cap is below
  * gcb_encoder_bound. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: an allocation failed.
- * After a failure the encoder's memory is as before the call. The only exceptions are GCB_E_NOMEM
- * and a failure of a method of your own (gcb_method_add): then x was added to the memory, as in a
- * step that sends nothing.
+ * After a failure `out` is unspecified. The encoder's memory is as before the call, except after
+ * GCB_E_NOMEM and a failure of a method of your own (gcb_method_add): then x was added to the
+ * memory, as in a step that sends nothing.
  */
 int gcb_encode(struct gcb_encoder *encoder, uint64_t step, uint32_t worker, const void *x,
                void *out, size_t cap, size_t *length, struct gcb_diag *diag);
@@ -504,8 +505,8 @@ struct gcb_round {
     enum gcb_reduction reduction; /* only for GCB_ROUND_REDUCE */
     const void *data; /* this worker's bytes, valid until the round's first gcb_exchange_receive */
     size_t bytes;     /* bytes of `data` */
-    /* GCB_ROUND_SCATTER: the bytes for each worker, one after the other in `data`; NULL in other
-     * rounds */
+    /* GCB_ROUND_SCATTER: the number of bytes for each worker; these bytes follow one another in
+     * `data`. NULL in other rounds. */
     const size_t *parts;
     /* GCB_ROUND_SHIFT: the worker that gets this worker's bytes, and the worker whose bytes this
      * worker gets; its own number: nothing is sent, or nothing arrives */
@@ -584,7 +585,7 @@ int gcb_exchange_receive(struct gcb_exchange *exchange, uint32_t from, const voi
  * Ends the step: writes the weighted sum to `update` (n floats; x only if gcb_exchange_sum_into
  * returned 1 for it), and tells the memory what arrived of this worker's tensor. In a step that
  * sends nothing the update is 0. GCB_E_INVALID: no step was begun, or a round is left. GCB_E_NOMEM:
- * the step has not ended; call this again with the same array.
+ * the step has not ended and `update` is unspecified; call this again with the same array.
  */
 int gcb_exchange_finish(struct gcb_exchange *exchange, float *update, struct gcb_diag *diag);
 
@@ -674,7 +675,8 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsign
  *
  * All arrays are in the device's memory, aligned to 16 bytes (GCB_E_INVALID), and belong to the
  * caller; those of 0 floats may be NULL. The calling thread's current device stays as it is. Calls
- * on one stream may share scratch. GCB_E_DEVICE, GCB_E_NOMEM: CUDA refused to queue something.
+ * on one stream may share scratch. GCB_E_DEVICE, GCB_E_NOMEM: CUDA refused to queue something; the
+ * arrays are unspecified then.
  */
 int gcb_device_encode(struct gcb_device_encoder *encoder, uint64_t step, uint32_t worker, float *x,
                       float *residual, void *slot, void *scratch, void *stream,

@@ -68,7 +68,7 @@ static inline __m256d square4(__m128 x)
 }
 
 /*
- * The sum of a block, inlined into each sum with its vector term and its scalar term. The
+ * The sum of a block (kernels/reduce/reduce.h). Inlined, so that the compiler knows both terms. The
  * accumulators are separate variables, because gcc leaves an array of them in memory, which is five
  * times slower.
  */

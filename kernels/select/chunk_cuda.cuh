@@ -104,7 +104,7 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
  * than three quarters of the number of threads. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
-    const uint32_t enough = k + k / 8 + 1; /* so few more than k that the search may stop */
+    const uint32_t enough = k + k / 8 + 1; /* the search stops if no more reach the bound */
     chunk_search s = {0, 0, threads, 0};
     octaves_down next;
 

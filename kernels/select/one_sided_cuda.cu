@@ -45,8 +45,8 @@ __device__ uint64_t sum_blocks(const selection_state *c)
     return sum_blocks_of(larger(c->kept[0], c->kept[1]));
 }
 
-/* Sums the magnitudes of each list by blocks; a warp sums one block. A block past the end of the
- * shorter list sums to zero. */
+/* Sums the magnitudes of each list by sum blocks. Each warp handles one sum block at a time. A
+ * block past the end of the shorter list sums to zero. */
 __global__ void sum_lists(const selection_state *c, list_set both)
 {
     const uint64_t blocks = sum_blocks(c);

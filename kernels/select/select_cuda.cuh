@@ -180,7 +180,7 @@ __device__ __forceinline__ void each_collected(const slots &in, uint64_t tile, c
     }
 }
 
-/* The lowest bit of a level's digit. */
+/* The number of the lowest bit of a level's digit. */
 __device__ __forceinline__ unsigned shift_of(unsigned level)
 {
     return 10 * (kLevels - 1 - level);

@@ -36,8 +36,8 @@ __global__ void reuse_threshold(selection_state *c, const search_memory *r, gcb_
     set_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
 }
 
-/* Sums the magnitudes by sum blocks, one in each warp, and finds the largest. Error feedback is
- * added here but stored later, when positions are collected. */
+/* Sums the magnitudes by sum blocks, and finds the largest. Each warp handles one sum block at a
+ * time. Error feedback is added here but stored later, when positions are collected. */
 __global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_input x)
 {
     uint32_t most = 0;

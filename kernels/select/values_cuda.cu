@@ -169,7 +169,7 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
 
         load_floats(v, c.value, first, kept);
         for (unsigned i = 0; i < kTileEach; i++) {
-            code[i] = coder.code(v[i]); /* a missing value is 0, whose code is 0 if it has bits */
+            code[i] = coder.code(v[i]); /* after the last value: 0, or a code without bits */
             clamped += coder.clamps(v[i]);
         }
         put_residual(c, coder, v, code, first);

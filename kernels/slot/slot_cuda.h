@@ -22,7 +22,7 @@ int gcb_cuda_slot_begin(struct gcb_device_stream *s, const struct gcb_device_inp
 int gcb_cuda_slot_spare(struct gcb_device_stream *s, const struct gcb_device_input *in,
                         const struct gcb_device_result *result);
 
-/* The bytes after a payload, at most 256. */
+/* The bytes of a slot after its payload, at most 256. */
 struct gcb_cuda_slot_rest {
     uint8_t *first;
     unsigned bytes;
