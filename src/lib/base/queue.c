@@ -10,7 +10,7 @@
 #include "src/lib/base/fork.h"
 
 #define STACK_BYTES (1 << 20) /* stack of a thread; FFTW uses up to 64 KiB of it at a time */
-#define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
+#define ROOM_LEFT (16 << 20)  /* bytes that must be left to allocate after a thread was started */
 #define SPINS 2000 /* checks of a counter before a thread sleeps; they take about 20 microseconds */
 
 /* One call of gcb_parallel. It lives on the caller's stack. */
@@ -87,7 +87,7 @@ static struct job *join_job(void)
     return job;
 }
 
-/* What each thread runs. */
+/* Each thread of the pool runs this function until the process ends. */
 static void *serve(void *unused)
 {
     struct job *job;
@@ -132,8 +132,9 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    /* The handlers of the last registration run first. So a fork waits for the sections before it
-     * takes pool.lock, because a thread in a section may need the pool. */
+    /* The handlers of the last registration run first. So a fork waits for the sections of
+     * src/lib/base/fork.h before it takes pool.lock, because a thread in a section may need the
+     * pool. */
     gcb_fork_watch();
 }
 
@@ -155,9 +156,9 @@ __attribute__((destructor)) static void end_threads(void)
 
 /* ---- running a job ---- */
 
-/* Starts threads until as many are idle as the waiting jobs want, or until the system allows no
- * more. It leaves ROOM_LEFT bytes of a limited address space, because the work itself allocates.
- * The caller holds the lock. */
+/* Starts threads until as many are idle as the waiting jobs want, the pool is full, or the system
+ * allows no more. Leaves ROOM_LEFT bytes of a limited address space, because the work itself
+ * allocates. The caller holds the lock. */
 static void start_threads(void)
 {
     sigset_t all, before;

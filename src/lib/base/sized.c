@@ -16,8 +16,8 @@ struct field {
         "gcb_" #type, offsetof(struct gcb_##type, name), \
             offsetof(struct gcb_##type, name) + sizeof(((struct gcb_##type *)0)->name) \
     }
-/* After the last field of a struct. A new field must change the size of its struct, so that a
- * library knows which fields a caller has. */
+/* The row after a struct's last field: the end of the struct, with its padding. A new field must
+ * change the struct's size, so that a library knows whether a caller has the field. */
 #define WHOLE(type) \
     { \
         "gcb_" #type, sizeof(struct gcb_##type), sizeof(struct gcb_##type) \

@@ -6,13 +6,13 @@
 #include "src/gcbench.h"
 
 /*
- * Public structs begin with their size in the caller's version of the header. A size that ends
- * within a field is impossible: a library that copied such a struct would read or write half a
- * pointer. `type` is the name of the struct.
+ * A public struct begins with a size_t: the struct's size in the caller's version of the header. A
+ * size that ends within a field is invalid, because half a pointer would be copied. `type` is the
+ * struct's name, for example "gcb_options".
  */
 #define GCB_STRUCT_MOST 4096 /* most bytes of a public struct */
 
-/* Returns 0, or GCB_E_INVALID if the caller's struct is NULL, or its size is impossible or above
+/* Returns 0, or GCB_E_INVALID if the caller's struct is NULL, or its size is invalid or above
  * GCB_STRUCT_MOST. */
 int gcb_struct_check(const void *in, const char *type, struct gcb_diag *diag);
 /* Checks the caller's struct and copies it to `out`, which has `known` bytes. Fields that the

@@ -29,8 +29,8 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* True if the n-byte sequence is a C1 control character, an invisible character, or a character
- * that reorders text. (U+061C, U+200B..F, U+2028..E, U+2066..9, U+FEFF) */
+/* True if the n-byte sequence is a C1 control character, or a character that is invisible, breaks
+ * lines or reorders text: U+061C, U+200B..F, U+2028..E, U+2066..9, U+FEFF. */
 static bool utf8_harmful(const unsigned char *s, size_t n)
 {
     if (n == 2)
@@ -42,8 +42,9 @@ static bool utf8_harmful(const unsigned char *s, size_t n)
     return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
 }
 
-/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s
- * after it. Returns the length of the piece. */
+/* Copies the character at *s to `piece`, or escapes its first byte if it is harmful or invalid.
+ * Moves *s past the bytes that were taken. Returns the length of the piece, which needs no final
+ * zero. */
 static size_t escape_one(char piece[8], const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;
@@ -329,7 +330,7 @@ bool gcb_glob(const char *pattern, const char *name)
 {
     const char *star = NULL, *retry = NULL, *next;
 
-    /* Only the last * is tried again, so the time is at most quadratic. */
+    /* Only the last * is tried again, so the time does not grow exponentially. */
     while (*name) {
         if (*pattern == '*') {
             star = ++pattern;

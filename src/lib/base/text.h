@@ -8,9 +8,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters,
- * backslashes and invalid UTF-8 become \xNN, so that a name from a file cannot send commands to a
- * terminal. A text that is too long is cut and ends with "...", as far as that fits.
+ * Copies `s` to `out` (size bytes) and returns out. Control characters, characters that hide or
+ * reorder text, backslashes and invalid UTF-8 become \xNN, so that a name from a file cannot send
+ * commands to a terminal. A text that is too long is cut and ends with "...", as far as that fits.
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
@@ -36,36 +36,39 @@ char *gcb_append(char *out, size_t size, const char *format, ...)
  * from an untrusted place. */
 char *gcb_escape_again(char *out, size_t size, const char *s);
 
-/* Parse a text that consists only of a number, in any locale. Return false for any other text and
- * on overflow. */
+/* Parse a text that consists only of a decimal number, in any locale; gcb_parse_u64 only digits.
+ * Return false for any other text and on overflow; *out is then unchanged. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
 /* Parses a count or size, optionally followed by a unit: K (or k), M, G or T, or KiB and so on, are
  * powers of 1024; KB and so on are powers of 1000: "25M", "1.4GB". A product with a unit is rounded
  * to a whole number; a number without a unit must be whole. Returns false for any other text, for a
- * sign, and on overflow. */
+ * number with a sign, and on overflow. */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
 /* Returns the name that is closest to `word`, by edit distance, among `count` names (entries may be
- * NULL). Returns NULL if none is close enough to suggest, or all have more than 63 bytes. */
+ * NULL). Returns NULL if none is close enough to suggest. A word or name of more than 63 bytes is
+ * close to nothing. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
-/* Writes "; did you mean '--topk'?" for the name that gcb_suggest returns, with `dashes` before it;
- * if there is none, the text `otherwise`. Returns out. */
-#define GCB_HINT 128
+#define GCB_HINT 128 /* most bytes of a hint, with its final zero */
+
+/* Writes "; did you mean '--topk'?" for the name that gcb_suggest returns, with `dashes` before it.
+ * If gcb_suggest returns NULL, writes the text `otherwise`. Returns out. */
 char *gcb_hint(char out[GCB_HINT], const char *word, const char *dashes, const char *const *names,
                size_t count, const char *otherwise);
 
-/* Sets *out to the index of `text` among `choices`, which end with NULL. GCB_E_INVALID: `text` is
- * none of them; the message calls the choice `name`, with `dashes` before it, and lists them. */
+/* Sets *out to the index of `text` among `choices`, which end with NULL. Returns 0, or
+ * GCB_E_INVALID if `text` is none of them. The message then names the option, which is `name` with
+ * `dashes` before it, and lists the choices. */
 int gcb_choose(int *out, const char *dashes, const char *name, const char *const *choices,
                const char *text, struct gcb_diag *diag);
 
-/* True if `name` is one of the names in "a, b". */
+/* True if `names`, a list such as "a, b", has the name `name`. */
 bool gcb_lists(const char *names, const char *name);
 
-/* True if `name` matches the glob pattern. * matches any bytes, also '/'; ? matches one byte;
- * [..] is a class; \ makes the next character literal. */
+/* True if `name` matches the glob pattern. * matches any bytes, also '/'; ? matches one byte; [..]
+ * is a class, and [!..] or [^..] its complement; \ outside a class makes the next byte literal. */
 bool gcb_glob(const char *pattern, const char *name);
 
 /* Writes the decimal text with the fewest digits that reads back as the same double ("0.8",
