@@ -34,7 +34,7 @@ struct gcb_blocks_encoding {
     size_t n;
     uint16_t *code;
     uint8_t *scale;
-    const struct gcb_tile_draw *draw; /* NULL: to nearest */
+    const struct gcb_tile_draw *draw; /* NULL: codes are rounded to the nearest */
     uint32_t most;  /* result: bits of the largest magnitude, unless `begin` takes it */
     size_t clamped; /* result: elements that saturate */
 };
@@ -55,7 +55,8 @@ struct gcb_blocks_ops {
                    const uint8_t *scale);
 };
 
-/* The draws of the tile that begins at element `first` of a stream. */
+/* Returns the random numbers of the tile that begins at element `first`, a multiple of
+ * GCB_DRAW_TILE. `stream` is that of gcb_draw_stream. */
 static inline struct gcb_tile_draw gcb_tile_draw(uint64_t seed, uint64_t first, uint64_t stream)
 {
     return gcb_tile_draw_of(gcb_philox(seed, first / GCB_DRAW_TILE, stream));
@@ -98,26 +99,27 @@ struct gcb_floats {
     int format, scale, scale_format, rule, rounding;
     struct gcb_scaling scaling;
 };
-enum { GCB_FLOAT_NONE, GCB_FLOAT_TENSOR, GCB_FLOAT_BLOCK, GCB_FLOAT_TENSOR_BLOCK }; /* `scale` */
+/* Values of `scale`. */
+enum { GCB_FLOAT_NONE, GCB_FLOAT_TENSOR, GCB_FLOAT_BLOCK, GCB_FLOAT_TENSOR_BLOCK };
 /* Sets what follows from the parameters, except ops. Returns 0 or GCB_E_INVALID. */
 int gcb_floats_bind(struct gcb_floats *s, struct gcb_diag *diag);
 
-/* The same for the codec `affine`. */
+/* The beginning of a state of the codec `affine`, as struct gcb_floats is for `float`. */
 struct gcb_affines {
     struct gcb_blocks b;
     uint64_t bits, block;
     int offset, rounding;
 };
-int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag);
+int gcb_affines_bind(struct gcb_affines *s, struct gcb_diag *diag); /* as gcb_floats_bind */
 
-/* The same for the codec `codebook`. */
+/* The beginning of a state of the codec `codebook`, as struct gcb_floats is for `float`. */
 struct gcb_books {
     struct gcb_blocks b;
     uint64_t block;
     int book;
 };
-enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* `book` */
-int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag);
+enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* values of `book` */
+int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag); /* as gcb_floats_bind */
 
 /* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device, and of
  * bf16-entropy. */

@@ -20,16 +20,18 @@
 
 enum gcb_caps {
     GCB_CAP_LOSSLESS = 1u << 0, /* decode(encode(x)) == x */
-    GCB_CAP_UNBIASED = 1u << 1, /* the mean over seeds is x */
+    GCB_CAP_UNBIASED = 1u << 1, /* the mean of decode(encode(x)) over seeds is x */
     /* an all-reduce gives the sum of the decoded messages, up to rounding (gcb_reduce_ops) */
     GCB_CAP_LINEAR = 1u << 2,
     GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
     GCB_CAP_RANDOMISED = 1u << 4, /* random draws, which differ between workers, change messages */
-    /* bytes may differ between CPUs, threads, and FFT or BLAS libraries and their plans */
+    /* the bytes of a message may differ between CPUs, numbers of threads, and FFT or BLAS libraries
+     * and their plans */
     GCB_CAP_LIBRARY_MATH = 1u << 5,
-    /* the error may exceed the norm of x, although the method is not RANDOMISED */
+    /* the error may exceed the norm of x, and not only because of random draws */
     GCB_CAP_NO_CONTRACTION = 1u << 6,
-    /* bytes may differ between a device and the CPU, because the device uses a library */
+    /* the bytes of a message may differ between a device and the CPU, because the device uses a
+     * library */
     GCB_CAP_DEVICE_MATH = 1u << 7,
     /* not of this library (src/lib/codec/foreign.h) */
     GCB_CAP_FOREIGN = 1u << 8,
@@ -42,7 +44,8 @@ enum gcb_collective {
     GCB_COLLECTIVES
 };
 #define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
-/* The collectives of methods whose messages have every element, and not only its sign. */
+/* The collectives that a method can use besides allgather and allreduce, if its messages have every
+ * element and not only its sign. */
 #define GCB_COLLECTIVES_DENSE \
     (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_RING) | \
      GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL))
@@ -52,18 +55,19 @@ enum gcb_sends {
     GCB_SENDS_MESSAGES, /* whole messages, to all workers; each worker adds up all messages */
     GCB_SENDS_VALUES,   /* values, combined element by element: struct gcb_reduce_ops */
     /* A message for each share of the tensor, to the worker that owns the share. The owner adds up
-     * the messages, encodes the sum and sends it to all workers. */
+     * the messages, encodes the sum and sends it to all workers. With collective=hierarchical,
+     * first within each node, then between nodes. */
     GCB_SENDS_SHARES,
     /* Sums of several workers, each encoded as a message: a worker decodes a sum, adds its own
      * tensor and encodes again. The last message goes to all workers. */
     GCB_SENDS_HOPS,
-    GCB_SENDS_SUMS, /* sums of several workers' elements; their bytes depend on the data */
+    GCB_SENDS_SUMS, /* sums of several workers' sparse elements; the data decides how many bytes */
 };
 
 struct gcb_collective_facts {
     enum gcb_sends sends;
     bool every;   /* every method can use it */
-    bool sparse;  /* a sparse method can use it: without transform, with values of both signs */
+    bool sparse;  /* sparse methods without a transform, with values of both signs, can use it */
     bool ordered; /* the order of the workers changes the update by more than rounding */
     bool named;   /* payoff considers it only if the user names it or has replayed it */
 };
@@ -72,8 +76,8 @@ extern const struct gcb_collective_facts gcb_collectives[GCB_COLLECTIVES];
 /* The layer that a tensor belongs to. RedSync does not quantise the output layer. */
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
-/* The tensor and the setting for which a coder is made. Pointers are borrowed. They must stay valid
- * as long as the coder. */
+/* The tensor and the setting for which a coder is made. A state borrows the pointers. A coder
+ * copies what they point to, except the probe, which must stay valid as long as the coder. */
 struct gcb_codec_env {
     uint8_t wire_id;       /* wire id of the codec; the coder sets it */
     uint64_t count;        /* number of elements */
@@ -85,12 +89,12 @@ struct gcb_codec_env {
     size_t joined_length;
     enum gcb_role role;
     uint64_t seed;
-    const char *path;  /* the tensor's name; part of the key of random draws */
+    const char *path;  /* the tensor's name, on which random draws depend */
     bool decoding;     /* the state is for decode, not for encode */
     bool from_message; /* the parameters come from a message, which may be hostile */
     bool feedback;     /* an encoder on a device will get residuals (src/lib/codec/device.h) */
     unsigned workers;  /* number of workers, if struct gcb_reduce_ops will be called; otherwise 0 */
-    uint64_t segment;  /* positions in a segment of the sparse codec: 2^31, or less in tests */
+    uint64_t segment;  /* positions in a segment of the sparse codec; the coder sets 0 to 2^31 */
     enum gcb_fft_engine fft_engine;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
@@ -132,17 +136,17 @@ struct gcb_codec_base {
     const char *words;
 };
 
-/* Copies of what an environment points to, for an object that outlives its caller's environment.
- * The caller zeroes the struct before the first use. */
+/* Copies of what an environment points to, except the probe, for an object that outlives its
+ * caller's environment. The caller zeroes the struct before the first use. */
 struct gcb_codec_env_copy {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     char *path;
     uint64_t *shape, *joined;
 };
-/* Makes copies and lets `env` point to them. A NULL pointer means: the fastest kernels for this
- * machine, one thread, or the path "". Returns 0 or GCB_E_NOMEM. Call gcb_codec_env_drop in either
- * case. */
+/* Makes the copies and lets `env` point to them. If `kernels`, `queue` or `path` is NULL, `env` gets
+ * the fastest kernels for this machine, one thread, or "". Returns 0 or GCB_E_NOMEM. Call
+ * gcb_codec_env_drop in either case. */
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag);
 /* Frees the copies. */
@@ -156,7 +160,7 @@ struct gcb_step {
 
 /* What a payload consists of. */
 struct gcb_parts {
-    uint64_t scale_bytes, value_bytes, index_bytes; /* their sum is the payload */
+    uint64_t scale_bytes, value_bytes, index_bytes; /* their sum is the payload's length */
     uint64_t kept;        /* positions that were sent; a dense codec sends all */
     uint64_t positions;   /* all positions: elements, or bins of a transform */
     double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
@@ -165,8 +169,8 @@ struct gcb_parts {
 /* The squared error of a decoded tensor, by its cause. Each element counts in one of the sums. */
 struct gcb_error_split {
     double dead_zone; /* the element became zero */
-    double scale;     /* it is larger than the largest value times its scale */
-    double grid;      /* all others: it was rounded to a value of the format */
+    double scale;     /* the element is beyond the format's largest value times its block's scale */
+    double grid;      /* all others: the element was rounded to a value of the format */
 };
 
 /* The arrays to which a message is added. */
@@ -179,8 +183,8 @@ struct gcb_addition {
     float *mask;
     /* acc[i] becomes 0 too, after the addition; needs a mask */
     bool clears;
-    /* acc is a canvas that already holds other messages; a message that cannot be added to them is
-     * refused with GCB_E_MISMATCH */
+    /* acc is an array of coefficients (`canvas` in struct gcb_codec_ops) that already holds other
+     * messages; a message that cannot be added to them is refused with GCB_E_MISMATCH */
     bool joins;
 };
 
@@ -197,15 +201,16 @@ static inline void gcb_addition_mark(const struct gcb_addition *to, uint64_t i, 
 /* Number of values that `save` and `restore` (struct gcb_codec_ops) pass. */
 #define GCB_KEPT 3
 
-/* Saves and restores what an encoder keeps from step to step, if that is more than GCB_KEPT
- * numbers. */
+/* Saves and restores what an encoder or a collective keeps from step to step, if that is more than
+ * GCB_KEPT numbers. */
 struct gcb_kept_ops {
     /* Number of bytes; depends only on parameters and environment. */
     uint64_t (*bytes)(const void *state);
     void (*write)(const void *state, struct gcb_wbuf *out); /* writes `bytes` bytes */
     /* Restores the state from `bytes` bytes, which may be hostile. If `in` is NULL, the state
      * becomes like a new one. Returns 0, or GCB_E_MISMATCH if no state can have written these
-     * bytes. Then a codec's state is unchanged, and the caller drops a collective's state. */
+     * bytes. A failed read leaves an encoder's state unchanged, but may leave a collective's state
+     * half restored: the caller must drop it. */
     int (*read)(void *state, struct gcb_rbuf *in);
 };
 
@@ -258,12 +263,13 @@ struct gcb_codec_ops {
     void (*save)(const void *state, uint64_t *kept);
     int (*restore)(void *state, const uint64_t *kept);
     const struct gcb_kept_ops *kept_ops; /* NULL: an encoder keeps nothing else */
-    /* Fills `parts` for a payload that `read` accepts. The state is a decoder's. Describing is
-     * never timed, so it may be slow. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+    /* Fills `parts`, which the caller has zeroed, for a payload that `read` accepts. The state is a
+     * decoder's. Describing is never timed, so it may be slow. Returns 0, GCB_E_CORRUPT or
+     * GCB_E_NOMEM. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
-    /* Adds the squared error of y, which `read` has decoded from the payload, as a copy of x to the
-     * sums. Leaves out infinities and NaNs. Never timed. Returns 0 or GCB_E_CORRUPT. NULL: this
-     * error has no such causes. */
+    /* Adds to `sums` the squared differences between x and y, which `read` has decoded from the
+     * payload. Leaves out elements of x that are not finite. Never timed. Returns 0 or
+     * GCB_E_CORRUPT. NULL: the codec's error is not split. */
     int (*split)(void *state, struct gcb_rbuf *in, const float *x, const float *y,
                  struct gcb_error_split *sums);
 };
@@ -303,18 +309,20 @@ struct gcb_reduce_ops {
      */
     void (*conclude)(void *state, const struct gcb_reduce_at *at, const float *x,
                      const void *combined, float *update, float *own);
-    bool conserves; /* the sum of weight * own over all workers is the update, up to rounding */
+    /* The sum of weight * own over all workers is the update, up to rounding, unless the weights
+     * add up to 0. */
+    bool conserves;
     /* If the method cannot represent a worker's tensor, all workers add up their tensors in
      * float32, in one more round. All rounds are GCB_SUM_F32, and no value is larger than
      * GCB_SUMMAND_MOST. */
     bool adds_whole;
 };
 
-/* The largest value with `adds_whole`. There are at most 2^20 workers, so no sum of these values
- * overflows, whatever the order of the additions. */
+/* The largest magnitude that a method with `adds_whole` contributes. There are at most 2^20 workers,
+ * so no sum of these values overflows, whatever the order of the additions. */
 #define GCB_SUMMAND_MOST 0x1p100f
 
-/* A published method: a codec with certain parameters. */
+/* A codec with certain parameters, under a name: a published method, or a composition (`found`). */
 struct gcb_preset {
     const char *name;
     const char *summary;
@@ -331,8 +339,8 @@ struct gcb_preset {
 
 struct gcb_codec {
     const char *name;
-    const char *text;  /* parameters that only the method itself reads; NULL: none */
-    const char *timed; /* what its times include: GCB_FIELD_TIMED; NULL: the call alone */
+    const char *text;  /* a foreign method's parameters, which only the method reads; NULL: none */
+    const char *timed; /* what the method's times include: GCB_FIELD_TIMED; NULL: only the call */
     const char *summary;
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
@@ -353,8 +361,8 @@ struct gcb_codec {
      * elements were sent. False if the bins of a transform are sent. NULL: never. */
     bool (*selects)(const double *value, uint64_t count);
     const struct gcb_param *params; /* NULL: no parameters */
-    /* Refuses combinations of values that make no sense for any tensor: returns 0 or
-     * GCB_E_INVALID. NULL: all are accepted. */
+    /* Refuses values in their ranges that make no sense for any tensor, alone or together: returns
+     * 0 or GCB_E_INVALID. NULL: all are accepted. */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
     const struct gcb_reduce_ops *reduce; /* NULL: no all-reduce */

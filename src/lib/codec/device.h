@@ -43,7 +43,7 @@ struct gcb_device_call {
 
 /*
  * Encodes or decodes several messages of a codec in one set of launches. The results are those of
- * single calls, byte for byte. Only for codecs whose payloads always have max_payload bytes.
+ * single calls, byte for byte. Only for states whose payloads always have max_payload bytes.
  * Residuals are as in encode_async.
  */
 struct gcb_device_group_ops {
@@ -89,9 +89,9 @@ struct gcb_device_ops {
     bool feedback; /* encoders accept an input with a residual, if env->feedback was set in init */
     /*
      * Queues the encoding of in->n = env->count floats. The payload goes to out_dev (at least
-     * max_payload bytes) and is that of the CPU, byte for byte. If the result's status is
-     * GCB_E_SEND_RAW, or the payload is longer than the raw tensor, the coder sends the tensor raw.
-     * If an element is not finite, the payload is unspecified.
+     * max_payload bytes). Without GCB_CAP_DEVICE_MATH it is that of the CPU, byte for byte. If the
+     * result's status is GCB_E_SEND_RAW, or the payload is longer than the raw tensor, the coder
+     * sends the tensor raw. If an element is not finite, the payload is unspecified.
      *
      * With a residual, error feedback is fused: in->x becomes carry * residual + x, this sum is
      * encoded, and the residual becomes the sum minus what a decoder will rebuild. The results are
@@ -113,7 +113,7 @@ struct gcb_device_ops {
     int (*sum_async)(const void *state, const struct gcb_cuda_payloads *p, float *out_dev,
                      struct gcb_device_stream *stream);
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
-    const struct gcb_device_sum_ops *sum;     /* NULL: sum_async, or no slots */
+    const struct gcb_device_sum_ops *sum;     /* NULL: only sum_async adds messages */
 };
 
 /* A codec of the module. A row without ops ends the table. There is no `describe`: the CPU's

@@ -11,7 +11,8 @@
  *
  *   dense   for each code: Elias(level + 1), and a sign bit unless the level is 0
  *   sparse  for each level that is not 0: Elias(gap), sign bit, Elias(level); if the block ends
- *           with zeros, a last gap that leads to the position after the block
+ *           with zeros, a last gap that leads to the position after the block. A gap is the
+ *           distance from the last level that is not 0, or from the position before the block.
  */
 
 /* A table that decodes short numbers in one step. The next GCB_ELIAS_PEEK bits of the stream are
@@ -50,8 +51,8 @@ static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_eli
     return r->failed ? 0 : value;
 }
 
-/* The codes of dense blocks that begin in the next GCB_ELIAS_RUN bits and end there. `count` is 0
- * if there is none. Else `code` has the first of them, and `length` their bits. */
+/* What the next GCB_ELIAS_RUN bits of a dense block decode to: the first codes, at most
+ * GCB_ELIAS_CODES, that lie wholly in these bits. They take `length` bits together. */
 #define GCB_ELIAS_RUN 10
 #define GCB_ELIAS_CODES 4
 struct gcb_elias_run {

@@ -16,10 +16,10 @@
 
 struct gcb_foreign {
     struct gcb_own_method own; /* its functions are NULL if rows only name the method */
-    /* Decodes the message again, where its encoder is, and returns GCB_E_UNVERIFIED if the elements
-     * differ from those of own.decode. Never timed. NULL: not checked. */
+    /* Decodes the message also in the process that encoded it. Returns GCB_E_UNVERIFIED if the
+     * elements differ from those of own.decode. Never timed. NULL: not checked. */
     int (*check)(void *ctx, const void *message, size_t length, uint64_t n, struct gcb_diag *diag);
-    /* what the times of rows include: GCB_FIELD_TIMED; static; NULL: the call alone */
+    /* what the times of rows include (GCB_FIELD_TIMED), a static text; NULL: only the call */
     const char *timed;
 };
 

@@ -18,7 +18,7 @@ enum gcb_memory_kind {
 struct gcb_memory_params {
     int kind;        /* enum gcb_memory_kind */
     double decay;    /* ef: share of the residual that is kept */
-    double momentum; /* dgc, delay, demo, gmc */
+    double momentum; /* dgc, delay, demo, gmc: factor of the momentum */
     int nesterov;    /* dgc: enum gcb_nesterov (kernels/memory/memory_elem.h) */
     int masking;     /* dgc, delay: the momentum of sent elements becomes 0 */
     int clears;      /* dgc: the residual of sent elements becomes 0 */
@@ -75,14 +75,14 @@ static inline bool gcb_method_cpu_only(const struct gcb_method *m)
     return m->codec->cpu_only || (m->preset && m->preset->cpu_only);
 }
 
-/* The i-th method with its default values: the codecs, each followed by its presets, without
- * foreign methods. Returns false after the last. */
+/* Sets *out to method number i with its default values. The methods are the codecs, each followed
+ * by its presets, without foreign methods. Returns false after the last. */
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
- * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: an unknown method or key
- * (the message suggests a similar name), a value out of range, a key given twice, or what
- * gcb_method_check refuses.
+ * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: another form or NULL, an
+ * unknown method or key (the message suggests a similar name), a value out of range, a key given
+ * twice, or what gcb_method_check refuses.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
 /* Like gcb_method_parse, but without gcb_method_check. For a caller that sets more parameters and
@@ -144,10 +144,11 @@ void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from)
 unsigned gcb_method_collectives(const struct gcb_method *m);
 /* The names by enum gcb_collective; NULL ends them. */
 extern const char *const gcb_collective_names[];
-/* Writes the values of the parameters in gcb_exchange_table to *out. */
+/* Copies the parameters of the exchange, also those that have no meaning with the others. The
+ * collective in use may be another one: see gcb_method_collective. */
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
-/* Workers of a node: `inner` of collective=hierarchical. All workers, if they are fewer or the
- * collective knows no nodes. */
+/* Returns the number of workers of a node: the parameter `inner` with collective=hierarchical, but
+ * at most `workers`. With other collectives returns `workers`. */
 unsigned gcb_method_node(const struct gcb_method *m, unsigned workers);
 /* Returns the collective: what the user set, or the default of the preset or the codec. allgather
  * if the parameters do not allow the default. */
@@ -161,7 +162,7 @@ unsigned gcb_method_caps(const struct gcb_method *m);
 enum gcb_spec_style {
     GCB_SPEC_LABEL, /* the main parameters and those that the user set: "fft:theta=0.8,bits=10" */
     GCB_SPEC_GIVEN, /* only the parameters that the user set */
-    GCB_SPEC_FULL,  /* all parameters that have a meaning */
+    GCB_SPEC_FULL,  /* all parameters that gcb_method_shows shows */
 };
 /* Writes a spec that gcb_method_parse reads, cut to `size` bytes. Returns out. */
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,

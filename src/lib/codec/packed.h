@@ -66,7 +66,7 @@ static inline void gcb_room_done(float *to, const float *x, size_t n)
 }
 /* Number of spans in `count` elements. */
 uint64_t gcb_span_count(uint64_t count);
-/* Number of elements in span i of `count` elements; only the last span is shorter. */
+/* Number of elements in span i of `count` elements; only the last span may be shorter. */
 uint64_t gcb_span_length(uint64_t count, uint64_t i);
 
 /* Converts `count` raw elements to float32. They are float16 or bfloat16 if `source` says so,

@@ -15,7 +15,7 @@
 enum gcb_param_type {
     GCB_PARAM_REAL,   /* stored as double */
     GCB_PARAM_INT,    /* stored as uint64_t */
-    GCB_PARAM_SIZE,   /* stored as uint64_t; its text may have a unit K, M, G or T */
+    GCB_PARAM_SIZE,   /* stored as uint64_t; its text may have a unit, as for gcb_parse_size */
     GCB_PARAM_CHOICE, /* stored as int, an index into choices */
     GCB_PARAM_TILE,   /* stored as uint64_t; "none", "kernel", or "AxB" (gcb_tile_of) */
 };
@@ -39,7 +39,7 @@ struct gcb_param {
     const char *name;
     const char *help;
     enum gcb_param_type type;
-    size_t offset;        /* offset of the field in the codec's state */
+    size_t offset;        /* of the field in the codec's state, or in the table's own struct */
     double def, min, max; /* the default, and the range of values */
     double absent;        /* GCB_PARAM_ADDED: the value if the header has none */
     unsigned flags;
@@ -106,7 +106,8 @@ void gcb_param_store(const struct gcb_param *table, const double *value, void *s
 /*
  * Writes the parameters with GCB_PARAM_WIRE from a state to a message's header, in the order of the
  * table, then the added ones up to the last whose value is not `absent`. REAL takes 8 bytes
- * (double), CHOICE 1, others the least of 1, 2, 4 and 8 that holds the row's max.
+ * (double), CHOICE 1, others the least of 1, 2, 4 and 8 that holds the row's max. The lowest byte
+ * comes first.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 /*
