@@ -5,8 +5,8 @@
  * largest value. With offset=zero, 0 counts as one of the values. The arithmetic is in
  * kernels/block/block_elem.h.
  *
- * Payload (src/lib/codec/blocks.h): there is no head. A scale is the step, then the code of 0 in a
- * byte (offset=zero), or the smallest value as a float32.
+ * Payload (src/lib/codec/blocks.h): there is no head. A scale is the step as a float32, then the
+ * code of 0 in a byte (offset=zero), or the smallest value as a float32.
  */
 static const char *const offset_names[] = {"zero", "minimum", NULL};
 
@@ -95,8 +95,9 @@ static int affine_check(const double *value, struct gcb_diag *diag)
     return gcb_blocks_check((uint64_t)value[BLOCK], diag);
 }
 
-/* With offset=minimum zeros do not stay zeros. With offset=zero an end of the block may be half a
- * step beyond the codes, so its mean is not the input. */
+/* With offset=minimum zeros do not stay zeros, so the error may exceed the norm of x. With
+ * offset=zero the block's smallest or largest value may be half a step beyond the codes; it is
+ * clamped, so its mean over seeds is not the input. */
 static unsigned affine_caps(const double *value)
 {
     const unsigned zeros = value[OFFSET] != 0.0 ? GCB_CAP_NO_CONTRACTION : 0;

@@ -72,7 +72,7 @@ int gcb_blocks_encode(void *state, const struct gcb_step *at, const struct gcb_v
     return GCB_E_SEND_RAW;
 }
 
-/* The largest byte, of the bits in `mask` only. */
+/* Returns the largest of n bytes, after the bits outside `mask` were cleared. */
 static uint8_t largest_byte(const uint8_t *byte, uint64_t n, uint8_t mask)
 {
     uint8_t most = 0;

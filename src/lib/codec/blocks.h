@@ -118,7 +118,8 @@ struct gcb_books {
     uint64_t block;
     int book;
 };
-enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM }; /* values of `book` */
+/* Values of `book`. */
+enum { GCB_BOOK_DYNAMIC, GCB_BOOK_UNIFORM };
 int gcb_books_bind(struct gcb_books *s, struct gcb_diag *diag); /* as gcb_floats_bind */
 
 /* The beginning of a state of the codecs fp16 and bf16, on the CPU and on a device, and of

@@ -10,7 +10,7 @@ int gcb_blocks_check(uint64_t block, struct gcb_diag *diag)
                        (unsigned long long)block, GCB_BLOCK_LEAST, GCB_BLOCK_MOST);
 }
 
-/* Sets log2 from the parameter `block`, and the base. */
+/* Sets log2 from the parameter `block`, and in the base what depends on the layout. */
 static int lay_out(struct gcb_blocks *s, uint64_t block, struct gcb_diag *diag)
 {
     const int err = s->scale ? gcb_blocks_check(block, diag) : 0;

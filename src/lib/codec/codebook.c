@@ -12,8 +12,9 @@
 struct codebook {
     struct gcb_books k;
     float book[GCB_BOOK];
-    uint32_t *cells; /* encoder, dynamic: gcb_book_cells */
-    double *sums; /* encoder, uniform: sum of each GCB_SUM_BLOCK elements, then of their squares */
+    uint32_t *cells; /* encoder, dynamic: what gcb_book_cells fills */
+    /* encoder, uniform: for each GCB_SUM_BLOCK elements, their sum and the sum of their squares */
+    double *sums;
 };
 
 static uint64_t sum_block_count(const struct codebook *s)

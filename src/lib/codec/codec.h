@@ -108,7 +108,7 @@ struct gcb_reduce_round {
 };
 
 /*
- * The beginning of every state, on the host and on a device. Before init, the coder sets env, sets
+ * The beginning of every state, for the CPU and for a device. Before init, the coder sets env, sets
  * nominal_bits and density to NAN, and all else to 0. init sets max_payload, and changes other
  * fields if its codec needs that. The last three fields are results.
  */
@@ -129,7 +129,7 @@ struct gcb_codec_base {
     /* Only with sees_nonfinite. Before encode, the coder sets this field to true if the tensor may
      * have an infinity or NaN; if it is false, encode need not look for them. encode sets the field
      * to true if the tensor has an infinity or NaN, otherwise to false. If it is true afterwards,
-     * the coder drops the message. */
+     * the coder drops the message, except with GCB_NONFINITE_TRUSTED. */
     bool nonfinite;
     uint64_t clamped; /* number of elements that were clamped */
     /* Why the last encode, read or describe failed. NULL: the status says it. */
@@ -144,8 +144,8 @@ struct gcb_codec_env_copy {
     char *path;
     uint64_t *shape, *joined;
 };
-/* Makes the copies and lets `env` point to them. If `kernels`, `queue` or `path` is NULL, `env` gets
- * the fastest kernels for this machine, one thread, or "". Returns 0 or GCB_E_NOMEM. Call
+/* Makes the copies and lets `env` point to them. If `kernels`, `queue` or `path` is NULL, `env`
+ * gets the fastest kernels for this machine, one thread, or "". Returns 0 or GCB_E_NOMEM. Call
  * gcb_codec_env_drop in either case. */
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag);
@@ -294,8 +294,8 @@ struct gcb_reduce_ops {
     void (*begin)(void *state, const struct gcb_reduce_at *at);
     /* Writes the values that this worker contributes to a round for at->weight times x. x has
      * env->count floats, all finite. The caller runs the rounds in order and calls absorb between
-     * two rounds. Never allocates. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x.
-     * Then all workers get infinities or NaNs, unless `adds_whole`. */
+     * two rounds. Allocates nothing itself, but OpenBLAS may. Returns 0, or GCB_E_SEND_RAW if the
+     * method cannot represent x. Then all workers get infinities or NaNs, unless `adds_whole`. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
     /* Takes the combined values of each round except the last. Any integers and any finite floats
@@ -313,13 +313,13 @@ struct gcb_reduce_ops {
      * add up to 0. */
     bool conserves;
     /* If the method cannot represent a worker's tensor, all workers add up their tensors in
-     * float32, in one more round. All rounds are GCB_SUM_F32, and no value is larger than
-     * GCB_SUMMAND_MOST. */
+     * float32, in one more round. All rounds are GCB_SUM_F32. No value is larger than
+     * GCB_SUMMAND_MOST, unless the method always adds up the tensors themselves. */
     bool adds_whole;
 };
 
-/* The largest magnitude that a method with `adds_whole` contributes. There are at most 2^20 workers,
- * so no sum of these values overflows, whatever the order of the additions. */
+/* The largest magnitude of a value with `adds_whole`. There are at most 2^20 workers, so no sum of
+ * these values overflows, whatever the order of the additions. */
 #define GCB_SUMMAND_MOST 0x1p100f
 
 /* A codec with certain parameters, under a name: a published method, or a composition (`found`). */
@@ -380,16 +380,16 @@ struct gcb_codec {
 #define CODEC(name) extern const struct gcb_codec gcb_codec_##name;
 #include "src/lib/codec/codecs.def"
 
-/* src/lib/codec/registry.c: returns codec number i in the order of listings; NULL after the last
- * codec. */
+/* src/lib/codec/registry.c: returns codec number i in the order of listings, without foreign
+ * methods; NULL after the last codec. */
 const struct gcb_codec *gcb_codec_at(size_t i);
-/* Returns the codec with this wire id, or NULL. */
+/* Returns the codec with this wire id, also that of a foreign method, or NULL. */
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
- * Returns the number of the Philox stream of a random draw: XXH3-64 of (path, step, worker,
- * purpose). `purpose` is enum gcb_draw_purpose (kernels/philox/philox.h). Workers that must draw
- * the same numbers pass the same worker.
+ * Returns the number of the Philox stream of a random draw: XXH3-64 of (step, worker, purpose) with
+ * XXH3-64 of the path as its seed. `purpose` is enum gcb_draw_purpose (kernels/philox/philox.h).
+ * Workers that must draw the same numbers pass the same worker.
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);

@@ -7,11 +7,11 @@
 /*
  * EDEN (Vargaftik et al. 2022), and with one bit DRIVE (2021). A block is rotated at random: signs,
  * then a Walsh-Hadamard transform. Its coefficients are then nearly normal, so they are rounded to
- * the Lloyd-Max levels of the normal distribution. With scale=unbiased, <x, x'> = <x, x> in each
- * block.
+ * the Lloyd-Max levels of the normal distribution. With scale=unbiased, each block x and what it
+ * decodes to, x', have <x, x'> = <x, x>.
  *
- * A block has `block` elements. Those after the last whole block are cut into powers of two,
- * longest first; the last fewer than LEAST are followed by zeros.
+ * A block has `block` elements. The elements after the last whole block are cut into blocks whose
+ * lengths are powers of two, longest first; the last fewer than LEAST are followed by zeros.
  *
  * Payload: the key of the signs (uint64), a scale for each block (float32), and a code for each
  * element and zero: the number of a level, and the sign above it.
@@ -20,8 +20,8 @@
 #define MOST GCB_TILE
 #define BITS 4
 #define LEVELS (1 << (BITS - 1))
-/* A tensor with a block of this norm or more is sent raw, and a decoder refuses scales of this size
- * or more, so no sum overflows. */
+/* A tensor is sent raw if the coefficients of a block have this norm or more, and a decoder refuses
+ * scales of this size or more, so no sum overflows. */
 #define COEFFICIENT_MOST 0x1p100f
 
 enum { SCALE_UNBIASED, SCALE_LEAST };
@@ -32,7 +32,7 @@ struct eden {
     int scale;
 };
 
-/* By bits: the levels, and the middles between them. */
+/* For each value of `bits`: the levels, in standard deviations, and the middles between them. */
 static const float levels[BITS + 1][LEVELS] = {
     [1] = {0.797884583f},
     [2] = {0.452780038f, 1.51041758f},
@@ -47,7 +47,7 @@ static const float middles[BITS + 1][LEVELS] = {
            2.40080333f},
 };
 
-/* Elements and the zeros after them. */
+/* The number of elements, with the zeros after them. */
 static uint64_t padded(const struct eden *s)
 {
     return (s->base.env.count + LEAST - 1) / LEAST * LEAST;
@@ -86,7 +86,7 @@ struct job {
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
-    bool failed; /* set if a coefficient is too large */
+    bool failed; /* set if a block's coefficients are too large or not finite */
 };
 
 static void flip(const struct job *job, float *x, uint64_t first, size_t n)
@@ -118,7 +118,8 @@ static void round_all(const struct eden *s, uint16_t *code, float *level, const 
     }
 }
 
-/* Encodes the n coefficients z, whose squares add up to `energy`, and returns the block's scale. */
+/* Encodes the n coefficients z, whose squares add up to `energy`, and overwrites them. Returns the
+ * block's scale. */
 static float encode_block(const struct eden *s, uint16_t *code, float *z, size_t n, double energy)
 {
     const struct gcb_reduce_fns *reduce = &s->base.env.kernels->reduce;

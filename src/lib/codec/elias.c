@@ -75,8 +75,8 @@ static void extend_runs(const struct gcb_elias *e, struct gcb_elias_run run, uin
 
 #define LONGEST_SIGNED 14 /* four of these codes fit gcb_bitw_put */
 
-/* Makes the tables of dense blocks. Codes that do not occur, such as a negative 0, have the length
- * 0. Returns 0 or GCB_E_NOMEM. */
+/* Makes the tables of dense blocks, unless blocks are sparse or a code is too long. Codes that do
+ * not occur, such as a negative 0, have the length 0. Returns 0 or GCB_E_NOMEM. */
 static int make_runs(struct gcb_elias *e)
 {
     if (e->sparse || e->codes[e->levels + 1].length + 1 > LONGEST_SIGNED)

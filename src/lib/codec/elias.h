@@ -67,8 +67,8 @@ struct gcb_elias {
     bool sparse;
     struct gcb_elias_code *codes; /* codes[n]: code of n, 1 <= n <= max(levels, GCB_TILE) + 1 */
     struct gcb_elias_table *table;
-    /* Dense blocks: the bits of each code with its sign, and the runs by their bits. NULL if blocks
-     * are sparse, or if a code may take more than 14 bits. */
+    /* Dense blocks: the bits of each code with its sign, and the run for each value of the next
+     * GCB_ELIAS_RUN bits. NULL if blocks are sparse, or if a code may take more than 14 bits. */
     struct gcb_elias_code *signed_codes;
     struct gcb_elias_run *runs;
 };

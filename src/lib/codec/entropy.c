@@ -23,7 +23,7 @@
 #define TOTAL (1u << LOG2_TOTAL)
 #define STATES 4
 #define LEAST 0x10000u /* a state between two elements is at least this */
-#define TABLE_MOST 560 /* bytes, with what gcb_bitw_put writes after them */
+#define TABLE_MOST 560 /* bytes of the table, with what gcb_bitw_put writes after them */
 /* An element adds at most LOG2_TOTAL bits and a rounding error to the range code. */
 #define WORDS_MOST(n) ((n)*13 / 16 + 2 * STATES)
 #define BLOCK_MOST(n) ((n) + 4 * STATES + 2 * WORDS_MOST(n))
@@ -37,7 +37,8 @@ struct share {
 };
 
 /* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. The
- * arrays of TOTAL are for decoding, indexed by the low bits of a state. */
+ * arrays of TOTAL are for decoding. They tell of each number below TOTAL in which exponent's share
+ * it is, its place there, and the size of the share. The low bits of a state are such a number. */
 struct job {
     struct gcb_half *s;
     uint64_t stream; /* of random numbers */
@@ -45,12 +46,12 @@ struct job {
     float *to;
     uint8_t *out, *lengths_out;
     const uint8_t *in, *lengths;
-    uint64_t parts; /* tasks that decode */
+    uint64_t parts; /* number of tasks that decode */
     uint64_t histogram[256];
     struct share share[256];
-    uint16_t place[TOTAL], size[TOTAL]; /* place in its share, and size of the share */
-    uint8_t exponent[TOTAL];            /* whose share it is */
-    bool failed;                        /* set if a block is invalid */
+    uint16_t place[TOTAL], size[TOTAL];
+    uint8_t exponent[TOTAL];
+    bool failed; /* set if a block is invalid */
 };
 
 static uint64_t block_count(const struct gcb_half *s)
@@ -298,7 +299,7 @@ static uint64_t get_table(struct job *job, const uint8_t *in, uint64_t length)
     return (bits + 7) / 8;
 }
 
-/* Decodes an exponent. Its state may become too small. */
+/* Decodes an exponent from the state *x, which may then be below LEAST. */
 static inline uint8_t get(const struct job *job, uint32_t *x)
 {
     const uint32_t at = *x % TOTAL;
@@ -308,7 +309,7 @@ static inline uint8_t get(const struct job *job, uint32_t *x)
 }
 
 /* If the state is below LEAST, shifts the word at p into it and returns 1. Otherwise returns 0.
- * There is no branch, because it could not be predicted. */
+ * Reads the word in any case, because a branch could not be predicted. */
 static inline uint32_t refill(uint32_t *x, const uint8_t *p)
 {
     const uint32_t empty = *x < LEAST;
@@ -324,23 +325,16 @@ static size_t lesser(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Bytes of a block. */
-static size_t block_bytes(const struct job *job, uint64_t block)
-{
-    return block_length(job->s, block) + 4 * STATES +
-           2 * (size_t)gcb_load_half(job->lengths + 2 * block);
-}
-
 /* A block's range code while it is decoded. */
 struct reader {
     const uint8_t *p, *end;
     uint32_t x[STATES];
     uint8_t *exponent;
-    size_t i, n; /* elements that are decoded, and all */
+    size_t i, n; /* number of elements decoded so far, and in the block */
     bool valid;
 };
 
-/* Begins with a block that begins at `in`. */
+/* Returns a reader of the block at `in`, which will write the block's exponents to `exponent`. */
 static struct reader open_reader(const struct job *job, uint8_t *exponent, uint64_t block,
                                  const uint8_t *in)
 {
@@ -445,7 +439,7 @@ static void decode_part(void *ctx, uint64_t part)
     uint8_t exponent[2][BLOCK];
 
     for (uint64_t b = 0; b < first; b++)
-        in[0] += block_bytes(job, b);
+        in[0] += BLOCK + 4 * STATES + 2 * (size_t)gcb_load_half(job->lengths + 2 * b);
     for (uint64_t b = first; b < last; b += 2) {
         const uint64_t n = last - b < 2 ? 1 : 2;
         struct reader r[2];

@@ -129,7 +129,7 @@ static int float_split(void *state, struct gcb_rbuf *in, const float *x, const f
     return 0;
 }
 
-/* By format, with its largest code that is finite; 0: all are. */
+/* The functions for each format, with its largest finite code; 0: all codes are finite. */
 static const struct gcb_blocks_ops formats[] = {
 #define OPS(largest) \
     { \

@@ -6,7 +6,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* Most methods that cannot encode: they are known only from the rows of a result file. */
+/* Room for methods that cannot encode: they are known only from the rows of a result file. */
 #define MOST_NAMED 64
 
 /* A method and its codec. */
@@ -153,7 +153,7 @@ static void make_codec(struct entry *e)
     };
 }
 
-/* True if the text has fewer than `size` bytes, and all are readable. */
+/* True if the text has fewer than `size` bytes, none of which gcb_escape_again would escape. */
 static bool is_plain(const char *text, size_t size)
 {
     char shown[256];

@@ -69,7 +69,8 @@ static void encode_span(void *ctx, uint64_t i)
     for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
         const float *x = job->from + at;
 
-        /* two passes over a tile, while it is in the cache, or one over the whole span */
+        /* by tiles, so that a second pass finds the tile in the cache, and for draw_tile; otherwise
+         * the whole span at once */
         n = job->look || job->s->h.rounding ? gcb_tile_length(end, at) : end - at;
         if (job->look && job->s->h.base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
             __atomic_store_n(&job->s->h.base.nonfinite, true, __ATOMIC_RELAXED);

@@ -90,7 +90,8 @@ const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char
 size_t gcb_param_count(const struct gcb_param *table);
 
 /* Parses a value and checks its range. `name` is what the user wrote: the row's name or a
- * complement. Returns 0, or GCB_E_INVALID with a message that names the range or the choices. */
+ * complement. Returns 0, or GCB_E_INVALID with a message that names the range or the choices; *out,
+ * which the caller has set, is then unchanged. */
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
                     struct gcb_diag *diag);
 

@@ -17,9 +17,9 @@ struct gcb_part {
     unsigned height, width; /* of a tile */
 };
 
-/* Reads parts up to the end of `in`, which may be hostile. They must have `count` elements. `tile`
- * is not GCB_TILE_NONE. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. The caller frees *part (gcb_free)
- * in any case. */
+/* Reads parts up to the end of `in`, which may be hostile, and sets *parts to their number. They
+ * must have `count` elements. `tile` is not GCB_TILE_NONE. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM.
+ * The caller frees *part (gcb_free) in any case. */
 int gcb_parts_read(struct gcb_part **part, size_t *parts, struct gcb_rbuf *in, uint64_t tile,
                    uint64_t count);
 
@@ -29,7 +29,7 @@ size_t gcb_parts_bound(const struct gcb_codec_env *env);
  * the same size become one part, and a tensor without elements none. */
 void gcb_parts_write(struct gcb_wbuf *out, const struct gcb_codec_env *env, uint64_t tile);
 
-/* Returns where element (0, 0) of tile k is in the part. */
+/* Returns the index of element (0, 0) of tile k among the elements of the part. */
 uint64_t gcb_part_tile_at(const struct gcb_part *p, uint64_t k);
 
 #endif
