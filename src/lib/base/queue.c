@@ -87,7 +87,7 @@ static struct job *join_job(void)
     return job;
 }
 
-/* Each thread of the pool runs this function until the process ends. */
+/* Each thread of the pool runs this function until end_threads stops it. */
 static void *serve(void *unused)
 {
     struct job *job;

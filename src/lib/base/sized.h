@@ -7,7 +7,7 @@
 
 /*
  * A public struct begins with a size_t: the struct's size in the caller's version of the header. A
- * size that ends within a field is invalid, because half a pointer would be copied. `type` is the
+ * size that ends within a field is invalid, because half a field would be copied. `type` is the
  * struct's name, for example "gcb_options".
  */
 #define GCB_STRUCT_MOST 4096 /* most bytes of a public struct */

@@ -59,8 +59,8 @@ char *gcb_hint(char out[GCB_HINT], const char *word, const char *dashes, const c
                size_t count, const char *otherwise);
 
 /* Sets *out to the index of `text` among `choices`, which end with NULL. Returns 0, or
- * GCB_E_INVALID if `text` is none of them. The message then names the option, which is `name` with
- * `dashes` before it, and lists the choices. */
+ * GCB_E_INVALID if `text` is none of them. The message then begins with `dashes` and `name`, and
+ * lists the choices. */
 int gcb_choose(int *out, const char *dashes, const char *name, const char *const *choices,
                const char *text, struct gcb_diag *diag);
 

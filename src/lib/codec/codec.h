@@ -118,7 +118,7 @@ struct gcb_codec_base {
     bool length_varies;   /* a payload may be shorter than max_payload */
     bool may_send_raw;    /* encode may return GCB_E_SEND_RAW */
     /* encode itself finds infinities and NaNs (see `nonfinite`). Otherwise the coder looks for them
-     * before encode, which costs a pass over the tensor. */
+     * before encode, which costs a pass over the tensor, except with GCB_NONFINITE_TRUSTED. */
     bool sees_nonfinite;
     double nominal_bits; /* bits per element as the paper counts them; NAN: unknown */
     double density;      /* requested density, in (0, 1]; NAN: the parameters do not set one */
@@ -149,7 +149,7 @@ struct gcb_codec_env_copy {
  * gcb_codec_env_drop in either case. */
 int gcb_codec_env_keep(struct gcb_codec_env *env, struct gcb_codec_env_copy *copy,
                        struct gcb_diag *diag);
-/* Frees the copies. */
+/* Frees the copies. The struct may be all zero. */
 void gcb_codec_env_drop(struct gcb_codec_env_copy *copy);
 
 /* The training step and the worker from which a tensor comes. Random draws depend on both. */
@@ -314,7 +314,7 @@ struct gcb_reduce_ops {
     bool conserves;
     /* If the method cannot represent a worker's tensor, all workers add up their tensors in
      * float32, in one more round. All rounds are GCB_SUM_F32. No value is larger than
-     * GCB_SUMMAND_MOST, unless the method always adds up the tensors themselves. */
+     * GCB_SUMMAND_MOST, except in rounds that add up whole tensors. */
     bool adds_whole;
 };
 

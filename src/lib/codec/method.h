@@ -80,7 +80,7 @@ static inline bool gcb_method_cpu_only(const struct gcb_method *m)
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
- * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: another form or NULL, an
+ * Parses "name" or "name:key=value,key=value". Returns 0 or GCB_E_INVALID: NULL or another form, an
  * unknown method or key (the message suggests a similar name), a value out of range, a key given
  * twice, or what gcb_method_check refuses.
  */

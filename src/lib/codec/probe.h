@@ -1,8 +1,8 @@
 #ifndef SRC_LIB_CODEC_PROBE_H
 #define SRC_LIB_CODEC_PROBE_H
 
-/* The stages of the sparse codec's encode and decode: those that the paper of the codec `fft` times
- * (docs/codecs/fft.md). */
+/* The stages of the sparse codec's encode and decode. The paper of the method `fft`
+ * (docs/codecs/fft.md) times the same stages. */
 enum gcb_stage {
     GCB_STAGE_TRANSFORM,
     GCB_STAGE_SELECT,   /* magnitudes are computed and positions selected; decoding: scattering */
