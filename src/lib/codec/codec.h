@@ -289,13 +289,14 @@ struct gcb_reduce_at {
  */
 struct gcb_reduce_ops {
     unsigned rounds; /* base.rounds of each state; 0: they depend on the tensor or the step */
-    /* Sets base.rounds and base.round of a step. `absorb` may set those of later rounds. NULL: all
-     * steps have the same. */
+    /* Sets base.rounds and base.round for a step. `absorb` may set entries of base.round for later
+     * rounds. NULL: all steps have the same rounds. */
     void (*begin)(void *state, const struct gcb_reduce_at *at);
-    /* Writes the values that this worker contributes to a round for at->weight times x. x has
-     * env->count floats, all finite. The caller runs the rounds in order and calls absorb between
-     * two rounds. Allocates nothing itself, but OpenBLAS may. Returns 0, or GCB_E_SEND_RAW if the
-     * method cannot represent x. Then all workers get infinities or NaNs, unless `adds_whole`. */
+    /* Writes the values that this worker contributes to a round for at->weight times x:
+     * base.round[round].count values. x has env->count floats, all finite. The caller runs the
+     * rounds in order and calls absorb between two rounds. Allocates nothing itself, but OpenBLAS
+     * may. Returns 0, or GCB_E_SEND_RAW if the method cannot represent x. Then all workers get
+     * infinities or NaNs, unless `adds_whole`. */
     int (*contribute)(void *state, const struct gcb_reduce_at *at, unsigned round, const float *x,
                       void *values);
     /* Takes the combined values of each round except the last. Any integers and any finite floats
