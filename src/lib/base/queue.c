@@ -24,8 +24,8 @@ struct job {
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The library's threads in this process. Every access needs `lock`, but `offers` may be read
- * without the lock. */
+/* The library's threads in this process. Every access needs `lock`, except that `offers` may be
+ * read without it. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;

@@ -24,8 +24,8 @@ struct gcb_blocks {
 };
 
 #define GCB_BLOCKS_ALL 63
-#define GCB_BLOCK_LEAST 16      /* elements of a block */
-#define GCB_BLOCK_MOST GCB_TILE /* a tile has whole blocks */
+#define GCB_BLOCK_LEAST 16      /* fewest elements of a block */
+#define GCB_BLOCK_MOST GCB_TILE /* most elements of a block, so that a tile has whole blocks */
 #define GCB_TILE_BLOCKS (GCB_TILE / GCB_BLOCK_LEAST)
 
 /* Elements of a tile to encode, and where their codes and scales go. */

@@ -14,8 +14,9 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * The interface of a codec. Each codec has one const descriptor, at the end of its file, and one
- * row in src/lib/codec/codecs.def. docs/adding-a-codec.md shows how to write one.
+ * The interface of a codec. Each codec of this library has one const descriptor, near the end of
+ * its file, and one row in src/lib/codec/codecs.def. docs/adding-a-codec.md shows how to write a
+ * codec.
  */
 
 enum gcb_caps {

@@ -24,7 +24,7 @@ struct state {
     struct gcb_codec_base base;
     uint64_t mark; /* parameter: tells the messages of this method from those of others */
     const struct gcb_foreign *foreign;
-    struct gcb_diag why; /* of the last call that failed */
+    struct gcb_diag why; /* the method's words about the last call; empty if there are none */
 };
 
 /* Returns the status of a function of the method. Keeps its words for the coder. */
@@ -94,7 +94,7 @@ static int read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_a
                                  s->base.env.count, &s->why));
 }
 
-/* The bytes of the payload are its symbols. */
+/* Counts the bytes of the payload as its symbols. Also makes the method's check, if it has one. */
 static int describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     struct state *s = state;

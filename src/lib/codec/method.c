@@ -142,7 +142,7 @@ bool gcb_method_at(struct gcb_method *out, size_t i)
     return find_method(out, NULL, i);
 }
 
-#define MOST_PAIR 128 /* bytes of a key=value pair with its final zero */
+#define MOST_PAIR 128 /* most bytes of a key=value pair, with its final zero */
 
 /* Sets key=value pairs separated by commas. Returns 0 or GCB_E_INVALID. */
 static int set_pairs(struct gcb_method *m, const char *pairs, struct gcb_diag *diag)
@@ -416,7 +416,7 @@ bool gcb_method_shows(const struct gcb_method *m, size_t row)
     const struct gcb_param *p = gcb_method_param(m, row);
 
     if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
-        return m->given[row]; /* true if the user has removed a preset's memory */
+        return m->given[row]; /* memory=none may remove a preset's memory */
     if (row == exchange_row(m))
         return m->given[row];
     if (p->type == GCB_PARAM_INT && p->min >= p->max) /* it has only one value */

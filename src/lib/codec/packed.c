@@ -168,7 +168,7 @@ struct pass {
     const float *x;
     float *out;
     float weight;
-    bool divides;   /* by the weight; otherwise multiplies */
+    bool divides;   /* true: x / weight; false: weight * x */
     uint64_t count; /* elements */
     const struct gcb_kernels *kernels;
     uint32_t largest; /* largest magnitude so far */

@@ -43,7 +43,8 @@ static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
 /* Most elements that a decoder writes past the caches at a time. */
 #define GCB_ROOM 1024
 
-/* Number of elements that a decoder writes from element i on, in a tensor of `count`; i < end. */
+/* Number of elements that a decoder writes at a time, from element i on and not beyond `end`, in a
+ * tensor of `count` elements. i < end. At most GCB_TILE. */
 static inline size_t gcb_room_length(uint64_t count, uint64_t end, uint64_t i)
 {
     const uint64_t most = count < GCB_LARGE ? GCB_TILE : GCB_ROOM;

@@ -22,7 +22,7 @@ enum gcb_param_type {
 
 enum gcb_param_flags {
     GCB_PARAM_WIRE = 1,     /* the decoder needs it, so it is in the message's header */
-    GCB_PARAM_LABEL = 2,    /* always shown in a short label */
+    GCB_PARAM_LABEL = 2,    /* in a short label even if the user did not set it */
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
     /* With WIRE: in the header only if the value is not `absent`, after all other parameters. So
      * messages of encoders without this parameter stay valid. A decoder without it refuses messages

@@ -533,7 +533,8 @@ static const char *qsgd_error_rule(const double *value)
     return rounds_to_nearest(value) ? "nearest-level" : "levels";
 }
 
-/* An all-reduce adds the levels of two workers or more in 16 bits. It cannot add Elias codes. */
+/* An all-reduce adds levels in 16 bits, which must hold the sum of two workers at least. It cannot
+ * add Elias codes. */
 static unsigned qsgd_collectives(const double *value)
 {
     const double levels =
