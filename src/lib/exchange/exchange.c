@@ -26,14 +26,14 @@ struct gcb_exchange {
     struct gcb_collective_base *state;
     struct gcb_memory *memory;
     struct gcb_collective_env env;
-    struct gcb_codec_env_copy kept; /* to which env.coder.env points */
+    struct gcb_codec_env_copy kept; /* copies of what env.coder.env points to */
     float *weights;
     float *own; /* scratch: the part of the tensor that arrived; NULL until it is needed */
 
     bool lacks_update; /* the memory must learn the last step's update before the next step */
 
     /* the current step */
-    bool begun;                 /* a step has begun, and has neither ended nor failed */
+    bool begun;                 /* a step is open: it may be continued or concluded */
     const float *gradient;      /* the caller's tensor */
     struct gcb_contribution in; /* in.x is what this worker sends; NULL in a step without sending */
     unsigned round;             /* number of rounds that have ended */
@@ -55,7 +55,6 @@ static void destroy_state(const struct gcb_collective_ops *ops, struct gcb_colle
     gcb_free(state);
 }
 
-/* Makes a state of a collective. */
 static int create_state(struct gcb_collective_base **out, const struct gcb_collective_ops *ops,
                         const struct gcb_collective_env *env, struct gcb_diag *diag)
 {
@@ -70,7 +69,8 @@ static int create_state(struct gcb_collective_base **out, const struct gcb_colle
     return err;
 }
 
-/* Copies the weights, or makes equal ones if `weights` is NULL. */
+/* Sets e->env.weights to a copy of the weights, or to 1 / workers each if `weights` is NULL, and
+ * e->env.total to their sum (in the second case exactly 1). */
 static int copy_weights(struct gcb_exchange *e, const float *weights, struct gcb_diag *diag)
 {
     const unsigned n = e->env.workers;
@@ -160,7 +160,7 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
     err = create_state(&state, e->ops, &env, diag);
     if (err)
         return err;
-    if (state->encoder) { /* keeps what it had from step to step, if its parameters allow that */
+    if (state->encoder) { /* takes over what the old encoder keeps, if the parameters allow that */
         gcb_coder_save(e->state->encoder, kept);
         (void)gcb_coder_restore(state->encoder, kept);
     }
@@ -249,8 +249,8 @@ static int wrong_order(const char *what, struct gcb_diag *diag)
     return gcb_invalid(diag, "exchange: %s", what);
 }
 
-/* True if what the memory would make of x is finite. True without looking if the caller has said
- * that all tensors are finite, and there is no memory. */
+/* True if the tensor that the memory would make of x is finite. Without a memory, believes a caller
+ * who has said that all tensors are finite. */
 static bool is_finite(struct gcb_exchange *e, const float *x)
 {
     if (has_memory(e))
@@ -259,7 +259,8 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
            gcb_max_bits(x, e->env.coder.env.count, &e->kept.kernels, &e->kept.queue) < GCB_INF_BITS;
 }
 
-/* True if compensate leaves the memory as it is, also if the difference is not finite (ef21). */
+/* True if compensate returns x minus what has arrived, and leaves the memory as it is (ef21). Then
+ * it may also be called if x is not finite. */
 static bool sends_difference(const struct gcb_exchange *e)
 {
     return gcb_memory_wants_update(e->memory) && !gcb_memory_residual(e->memory);
@@ -267,7 +268,7 @@ static bool sends_difference(const struct gcb_exchange *e)
 
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
 {
-    static const float none = 0.0f; /* where a tensor without elements begins */
+    static const float none = 0.0f; /* stands for a NULL tensor without elements */
     int err = gcb_need(e, "the exchange", diag);
 
     if (!err && e->env.coder.env.count)
@@ -286,7 +287,7 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
                             "the tensor, or its sum with the memory, has an infinity or NaN");
     if (!e->in.raw || sends_difference(e))
         e->in.x = gcb_memory_compensate(e->memory, x);
-    else if (gcb_memory_skip(e->memory)) /* such a tensor does not enter the memory */
+    else if (gcb_memory_skip(e->memory)) /* the memory does not take infinities or NaNs */
         e->in.x = x;
     e->gradient = x;
     e->round = 0;
@@ -354,7 +355,7 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     return more;
 }
 
-/* True if `data` is what this worker sent itself. Changed bytes would make this worker's sum or
+/* True if `data` is what this worker sent to itself. Changed bytes would make this worker's sum or
  * memory differ from what the other workers have. */
 static bool is_own(const struct gcb_exchange *e, const void *data, size_t length)
 {
@@ -410,8 +411,8 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 /* Below this magnitude, subtracting an element from the residual cannot overflow. */
 #define SAFE_MAGNITUDE 0x1p100f
 
-/* Sets elements of `own` to 0 if the memory would not stay finite. That happens after a division by
- * a tiny weight, or with hostile bytes. */
+/* Sets to 0 each element of `own` with which the memory would not stay finite. That happens after a
+ * division by a tiny weight, or with hostile bytes. */
 static void keep_finite(const struct gcb_exchange *e, float *own)
 {
     const uint64_t n = e->env.coder.env.count;
@@ -461,7 +462,7 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
     if (!e->in.x || !has_memory(e))
         return 0;
     if (e->state->spoilt) {
-        if (!e->in.raw) /* this step's update is NaNs, so its tensor is not kept either */
+        if (!e->in.raw) /* the update is not finite, so the memory drops the tensor too */
             gcb_memory_forget(e->memory, e->gradient);
         return 0;
     }

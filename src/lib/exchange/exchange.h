@@ -25,8 +25,8 @@ int gcb_exchange_create(struct gcb_exchange **out, const struct gcb_method *meth
 
 /* Changes parameters of the method between two steps, but not its memory or collective. What the
  * memory keeps stays. What the codec keeps (gcb_coder_save) stays if it fits the new parameters.
- * All else that codec and collective keep (powersgd's Q, oktopk's regions) begins anew. After a
- * failure the exchange is as before. */
+ * All else that codec and collective keep (powersgd's Q, oktopk's regions) begins anew. Returns 0,
+ * or an error of gcb_exchange_create; then the exchange is as before. */
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag);
 
@@ -35,7 +35,8 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
 unsigned gcb_exchange_rounds(const struct gcb_method *method);
 
 /* After gcb_exchange_begin: returns what this worker sends, which is the tensor after the memory
- * has compensated it (count floats). NULL: this step sends nothing. */
+ * has compensated it (count floats), valid until gcb_exchange_learn. It may be the tensor given to
+ * gcb_exchange_begin. NULL: this step sends nothing. */
 const float *gcb_exchange_input(const struct gcb_exchange *e);
 
 /* Returns the worker's memory, which belongs to the exchange. */
@@ -48,8 +49,10 @@ struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
  * `own`. Both have count floats; a NULL array is not wanted. In a step that sends nothing both
  * become 0.
  *
- * learn tells the memory what arrived: `own`, or if it is NULL, what the exchange computes itself.
- * The memory then overwrites gcb_exchange_input.
+ * learn tells the memory what arrived: `own` as conclude wrote it. NULL: conclude did not write it,
+ * and the exchange computes it. The memory then overwrites gcb_exchange_input.
+ *
+ * Both return 0 or an error. After GCB_E_NOMEM the call may be repeated.
  */
 int gcb_exchange_conclude(struct gcb_exchange *e, float *update, float *own, struct gcb_diag *diag);
 int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag *diag);

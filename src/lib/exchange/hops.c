@@ -25,20 +25,20 @@
  * weight.
  */
 struct hops {
-    struct gcb_collective_base base; /* no `encoder`: a coder knows only its last share */
+    struct gcb_collective_base base; /* `encoder` is NULL: a coder describes only its last share */
     struct gcb_collective_env env;
     struct gcb_shares shares; /* ring: one for each worker; tree: one */
     bool tree;
     unsigned hops;        /* rounds of SHIFT */
     float scale;          /* the weighted sum is the encoded sum times `scale` */
-    float *sum;           /* of each share: the sum that this worker encodes */
-    float *result;        /* all decoded last sums; NULL if the caller wants no update */
+    float *sum;           /* the tensor's sums that this worker encodes, share by share */
+    float *result;        /* the decoded last sums, share by share; NULL: no update is wanted */
     float *scratch;       /* a decoded share */
     struct gcb_wbuf made; /* this worker's messages */
     struct message {
-        size_t at, length; /* in `made`; nothing for an empty share */
-        bool added;        /* it has the tensors of other workers too */
-    } * messages;          /* of each share */
+        size_t at, length; /* bytes in `made`; length 0: the share is empty or not encoded yet */
+        bool added;        /* the encoded sum includes tensors of other workers */
+    } * messages;          /* one for each share */
     struct gcb_contribution in;
     bool raw; /* this worker has seen an infinity or NaN, and sends the sums raw */
 };
@@ -51,7 +51,6 @@ static uint32_t share_of(const struct hops *s, unsigned round)
     return s->tree ? 0 : (s->env.worker + s->hops - round) % s->env.workers;
 }
 
-/* True if this worker encodes a sum in a round. */
 static bool encodes_in(const struct hops *s, unsigned round)
 {
     const uint32_t w = s->env.worker;
@@ -61,7 +60,8 @@ static bool encodes_in(const struct hops *s, unsigned round)
     return w % (2u << round) == 1u << round;
 }
 
-/* The worker to which this worker sends in a round of SHIFT; itself: it sends nothing. */
+/* Returns the worker to which this worker sends in a round of SHIFT, or this worker if it sends
+ * nothing. */
 static uint32_t receiver_of(const struct hops *s, unsigned round)
 {
     if (!s->tree)
@@ -69,7 +69,8 @@ static uint32_t receiver_of(const struct hops *s, unsigned round)
     return encodes_in(s, round) ? s->env.worker - (1u << round) : s->env.worker;
 }
 
-/* The worker from which this worker receives in a round of SHIFT; itself: it receives nothing. */
+/* Returns the worker from which this worker receives in a round of SHIFT, or this worker if it
+ * receives nothing. */
 static uint32_t sender_of(const struct hops *s, unsigned round)
 {
     const uint32_t w = s->env.worker, n = s->env.workers;
@@ -104,7 +105,7 @@ static int init(struct hops *s, const struct gcb_collective_env *env, struct gcb
         return err;
     s->scale = gcb_weights_magnitude(env);
     s->base.conserves = true;
-    for (uint32_t w = 0; w < env->workers; w++) /* without a weight, an error is not fed back */
+    for (uint32_t w = 0; w < env->workers; w++) /* a worker with weight 0 feeds no error back */
         s->base.conserves &= env->weights[w] != 0.0f || count == 0;
     for (uint32_t share = 0; share < s->shares.count; share++)
         if (gcb_share_length(&s->shares, share))
@@ -288,8 +289,8 @@ static int hops_describe(void *state, struct gcb_message_parts *parts, struct gc
 static void hops_second_error(void *state, double *lost, double *sum)
 {
     struct hops *s = state;
-    const uint32_t mine = s->tree ? 0 : s->env.worker; /* the share whose last sum may be here */
-    const bool ends = !s->tree || s->env.worker == 0;
+    const uint32_t mine = s->tree ? 0 : s->env.worker;
+    const bool ends = !s->tree || s->env.worker == 0; /* encodes the last sum of share `mine` */
 
     for (uint32_t share = 0; share < s->shares.count; share++) {
         const float *exact = s->sum + gcb_share_begin(&s->shares, share);

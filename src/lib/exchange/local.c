@@ -42,7 +42,8 @@ static int ask(struct gcb_local *l, struct gcb_exchange *const *e, unsigned roun
     return any;
 }
 
-/* Copies what all workers send to l->bytes, one worker after the other. */
+/* Copies the bytes of all workers to l->bytes, one worker after the other. Lets l->sent point to
+ * the copies. */
 static int copy_all(struct gcb_local *l, struct gcb_diag *diag)
 {
     size_t total = 0;

@@ -11,13 +11,13 @@
  * worker owns a region. A step has these rounds:
  *
  *   DIVIDE (all-reduce)
- *            Only with two workers or more, in the first step, and when DIVIDE_EVERY steps are
- *            over. Each worker computes the boundaries that would divide its own selection evenly.
- *            The means of all workers' boundaries are used until the next DIVIDE.
+ *            Only with two workers or more: in the first step, and in the first of each
+ *            DIVIDE_EVERY steps. Each worker computes the boundaries that would divide its own
+ *            selection evenly. The means of all workers' boundaries are used until the next DIVIDE.
  *   SCATTER  Each worker sends each owner the elements that it selected in the owner's region. The
  *            owner adds them up, in the order of the workers.
  *   GATHER   Each owner sends all workers the sums whose magnitude reaches a threshold. In the
- *            first step, and when ESTIMATE_EVERY steps are over, it sends all sums. Then all
+ *            first step, and in the first of each ESTIMATE_EVERY steps, it sends all sums. Then all
  *            workers compute a new threshold, and drop the sums below it. The new threshold is the
  *            k-th largest magnitude, where k is the mean number of elements that a worker with a
  *            weight selected.
@@ -33,8 +33,8 @@
  * An element that a worker selected has arrived if its position is in the result. If values are
  * rounded, the owner's rounding errors count as part of the owner's tensor.
  *
- * New boundaries and thresholds are kept only after the last message of a step. If a step fails for
- * a worker before that, no worker gets that far. So all workers compute them in the same steps.
+ * New boundaries and thresholds are kept only after the last message of a step. If a worker fails
+ * before it sends to GATHER, no worker gets that far. So all workers change them in the same steps.
  */
 #define DIVIDE_EVERY 64
 #define ESTIMATE_EVERY 32
@@ -44,9 +44,9 @@ struct oktopk {
     struct gcb_pieces p;
     /* workers + 1 positions: owner w has the region from boundaries[w] to boundaries[w + 1] - 1 */
     uint64_t *boundaries;
-    uint64_t *proposed;                /* new boundaries, in a step that divides */
-    float *means;                      /* workers - 1 boundaries, as they are sent and received */
-    bool divided, estimated;           /* whether boundaries, or a threshold, have been computed */
+    uint64_t *proposed;      /* new boundaries, in a step that divides */
+    float *means;            /* workers - 1 floats: own boundaries, then all workers' sums */
+    bool divided, estimated; /* whether boundaries, or a threshold, have been computed */
     uint64_t divided_at, estimated_at; /* the last steps that computed them */
     uint32_t threshold;                /* a magnitude, as a bit pattern */
 
@@ -120,7 +120,7 @@ static void oktopk_write(const void *state, struct gcb_wbuf *out)
         gcb_put_u64(out, s->boundaries[w]);
 }
 
-/* The state is always new, so there is nothing to do if `in` is NULL. */
+/* The state is new, so it needs no change if `in` is NULL, which means that nothing was saved. */
 static int oktopk_read(void *state, struct gcb_rbuf *in)
 {
     struct oktopk *s = state;
@@ -150,8 +150,8 @@ static const struct gcb_kept_ops oktopk_kept_ops = {
 
 /* ---- regions ---- */
 
-/* Sends the boundaries that divide this worker's selection evenly. If the selection is empty, they
- * divide the positions evenly. */
+/* Sends the boundaries that divide the elements that this worker offers evenly. If there are none,
+ * the boundaries divide the positions evenly. */
 static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
 {
     const uint64_t workers = s->p.env.workers, n = s->p.offered.n;
@@ -196,7 +196,6 @@ static const uint64_t *regions(const struct oktopk *s)
 
 /* ---- rounds ---- */
 
-/* The flags of this step's messages. */
 static unsigned flags(const struct oktopk *s)
 {
     return s->estimates ? GCB_PIECES_ESTIMATES : 0;
@@ -274,7 +273,7 @@ static void settle_threshold(struct oktopk *s)
 {
     struct gcb_list *result = &s->p.result;
     uint64_t workers = 0; /* number of workers with a weight */
-    uint64_t k;           /* mean number of elements that such a worker selected, at least 1 */
+    uint64_t k;           /* mean number of elements that they selected, at least 1 */
     uint64_t above;       /* a result of gcb_select_kth that is not used */
 
     for (unsigned w = 0; w < s->p.env.workers; w++)

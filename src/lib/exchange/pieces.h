@@ -10,10 +10,11 @@
  * (src/lib/sparse/list.h), and add the lists they receive. In the end all workers have the same
  * list, the result.
  *
- * A message is what one worker sends to one other in a round. It begins with four bytes: flags, the
- * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces.
+ * A message is what one worker sends to another in a round. It begins with four bytes: flags, the
+ * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces, in
+ * oktopk.c's GATHER after a number.
  *
- * An infinity or NaN in a worker's elements, or in a sum of elements, spoils the step: all updates
+ * An infinity or NaN in a worker's tensor, or in a sum of elements, spoils the step: all updates
  * become NaNs. A worker that knows of it sends only the four bytes, with a flag.
  *
  * Functions that return int return 0, GCB_E_NOMEM or GCB_E_CORRUPT, unless their comment says
@@ -27,7 +28,7 @@ enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 };
 
 /* The first member of a collective's state. The caller zeroes it before gcb_pieces_init. */
 struct gcb_pieces {
-    struct gcb_collective_base base; /* `encoder` is of the method */
+    struct gcb_collective_base base; /* `encoder`: made for the method and the whole tensor */
     struct gcb_collective_env env;
     struct gcb_sparse *sparse; /* the codec's state in base.encoder */
     struct gcb_wbuf out;       /* what this worker sends in a round */
@@ -66,8 +67,8 @@ int gcb_pieces_put(struct gcb_pieces *p, uint64_t first, uint64_t end, const str
                    struct gcb_list *sent, struct gcb_diag *diag);
 
 /* Lets `in` read a message, and reads its first bytes. Returns 1 if more follows. Returns 0 if the
- * sender says that the step is spoilt. Returns GCB_E_CORRUPT, or GCB_E_MISMATCH if the sender has
- * other flags or coders. */
+ * sender says that the step is spoilt, and marks it as spoilt here too. Returns GCB_E_CORRUPT, or
+ * GCB_E_MISMATCH if the sender has other flags or coders. `in` borrows `data`. */
 int gcb_pieces_open(struct gcb_pieces *p, struct gcb_rbuf *in, const void *data, size_t length,
                     unsigned flags, struct gcb_diag *diag);
 /* Reads a piece of positions `first` to `end` - 1 and appends the elements to `out`. Marks the step

@@ -32,7 +32,7 @@ static uint64_t choose_unit(const struct gcb_collective_env *env, uint32_t count
     return unit <= (double)average ? (uint64_t)unit : 1;
 }
 
-/* Returns the first unused coders if no share of this length was made before. */
+/* If no share of this length has coders yet, returns the first entry without coders. */
 struct gcb_share_coders *gcb_share_coders(struct gcb_shares *s, uint64_t share)
 {
     const uint64_t count = gcb_share_length(s, share);

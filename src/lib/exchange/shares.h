@@ -10,10 +10,10 @@
  * share, a unit is one element.
  */
 
-/* Most workers. Each message draws as a worker with a number below workers^2 + workers, which fits
- * 32 bits. */
+/* Most workers. Each message of a step draws random numbers as a worker of its own, whose number is
+ * below workers^2 + workers and must fit 32 bits. */
 #define GCB_SHARE_WORKERS 65535u
-#define GCB_SHARE_LENGTHS 4 /* most different lengths of shares, except 0: see gcb_share_begin */
+#define GCB_SHARE_LENGTHS 4 /* shares have at most so many lengths besides 0: see gcb_share_begin */
 
 struct gcb_shares {
     const struct gcb_collective_env *env;
@@ -36,9 +36,9 @@ int gcb_shares_init(struct gcb_shares *s, const struct gcb_collective_env *env, 
                     uint32_t run, struct gcb_diag *diag);
 void gcb_shares_fini(struct gcb_shares *s);
 
-/* The first element of a share, counted after joining; for the number after the last share, the end
- * of the tensor. Before joining, a share has units / count units (rounded down), or one more. The
- * tensor may end within a unit. No share is longer than share 0. */
+/* Returns where a share begins. Shares are numbered after joining; the number after the last share
+ * gives the end of the tensor. Before joining, a share has units / count units (rounded down), or
+ * one more. The tensor may end within a unit. No share is longer than share 0. */
 uint64_t gcb_share_begin(const struct gcb_shares *s, uint64_t share);
 uint64_t gcb_share_length(const struct gcb_shares *s, uint64_t share);
 /* The configuration of a coder for a share of `length` elements. */
@@ -46,15 +46,16 @@ struct gcb_coder_config gcb_share_config(const struct gcb_shares *s, uint64_t le
 /* Returns the coders for the length of a share that is not empty. */
 struct gcb_share_coders *gcb_share_coders(struct gcb_shares *s, uint64_t share);
 
-/* Appends the message of a share to `out`. x has the share's elements. raw: they have an infinity
- * or NaN. Returns 0 or an error of gcb_coder_encode. */
+/* Appends the message of a share, with its checksum, to `out`, which needs room for
+ * gcb_share_coders()->room bytes. x has the share's elements. raw: they have an infinity or NaN.
+ * Returns 0 or an error of gcb_coder_encode. */
 int gcb_share_encode(struct gcb_shares *s, uint64_t share, const struct gcb_step *at,
                      const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag);
 /* Checks and decodes the message of a share. Returns 0, GCB_E_CORRUPT (also for the checksum) or an
  * error of gcb_coder_decode. */
 int gcb_share_decode(struct gcb_shares *s, uint64_t share, const void *data, size_t length,
                      float *x, struct gcb_diag *diag);
-/* Adds the sizes of a share's message to `parts`. */
+/* Adds the sizes of a share's message to `parts`. Returns 0 or an error of gcb_coder_describe. */
 int gcb_share_describe(struct gcb_shares *s, uint64_t share, const void *message, size_t length,
                        struct gcb_message_parts *parts, struct gcb_diag *diag);
 

@@ -83,8 +83,8 @@ static int spardl_begin(void *state, const struct gcb_contribution *in, struct g
 /* ---- sending ---- */
 
 /* Appends the part of this worker's tensor that has arrived in a block to p.own. `sums` are the
- * block's sums; `kept` are those that were sent, as receivers read them. An element of this worker
- * that is part of a sum has arrived minus the error of the sum, divided by the weight. */
+ * block's sums; `kept` are the sums that were sent, as receivers read them. The error of a sum,
+ * divided by the weight, counts as missing in this worker's element. */
 static int find_own(struct spardl *s, const struct gcb_list *sums, const struct gcb_list *kept,
                     struct gcb_diag *diag)
 {
@@ -110,7 +110,8 @@ static int find_own(struct spardl *s, const struct gcb_list *sums, const struct 
     return 0;
 }
 
-/* Makes block b sparse and appends it to the message. */
+/* Appends block b to the message. Unless this worker's weight is 0, first makes the block sparse,
+ * and then lists in p.own what arrives of this worker's tensor. */
 static int put_block(struct spardl *s, unsigned b, struct gcb_diag *diag)
 {
     static const struct gcb_list none;

@@ -10,8 +10,8 @@
 /*
  * Two-shot all-reduce for dense methods. The tensor is cut into one share per worker. Each worker
  * encodes all shares and sends share w to its owner, worker w. The owner adds up the messages of
- * its share (struct gcb_sum), encodes the mean and sends it to all workers. A worker sends 2 (n -
- * 1) / n of a message, whatever the number n of workers is; in an all-gather it receives n - 1
+ * its share (struct gcb_sum), encodes the mean and sends it to all workers. With n workers, each
+ * sends 2 (n - 1) / n of a whole message, so less than two; in an all-gather each receives n - 1
  * messages.
  *
  *   round 0, scatter   part w: the message of share w of x; nothing for an empty share
@@ -30,26 +30,26 @@
  * collective=hierarchical adds up on two levels, as ZeRO++ does (qgZ, arXiv 2306.10209): first the
  * `inner` workers of a node, then the workers at the same place in all nodes. The shares of the
  * workers at one place are a part of the tensor. So few bytes travel between nodes. All rounds are
- * scatters. Bytes to workers that a round does not name are empty. With inner=1, or if all workers
- * are one node, there is one level, as with collective=twoshot.
+ * scatters, whose parts for other workers are empty. With inner=1, or if all workers are one node,
+ * there is one level, as with collective=twoshot.
  *
  *   round 0   within the node: the message of each part of x
  *   round 1   between nodes: the messages of all shares of the node's mean of the worker's part
  *   round 2   between nodes: the message of the mean of the worker's own share
- *   round 3   within the node: all messages that arrived in round 2, after their lengths
+ *   round 3   within the node: all messages that arrived in round 2, each after its length
  */
 struct twoshot {
-    struct gcb_collective_base base; /* no `encoder`: a coder knows only its last share */
+    struct gcb_collective_base base; /* `encoder` is NULL: a coder describes only its last share */
     struct gcb_collective_env env;
     struct gcb_shares shares; /* one for each worker */
     struct gcb_shares parts;  /* with two levels: one for each place in a node */
     bool feedback;            /* second-error=feedback */
     unsigned levels;          /* 1, or 2 */
-    float *means;             /* all decoded means; NULL if the caller wants no update */
-    float *scratch;           /* a share; no elements if no function needs it */
+    float *means;             /* the decoded means, share by share; NULL: no update is wanted */
+    float *scratch;           /* a decoded share, for settle_own and take_mean */
     struct gcb_wbuf second;   /* message of the mean of this worker's share */
     size_t *round_bytes;      /* of a scatter: bytes for each worker */
-    struct gcb_wbuf copies;   /* with two levels: what the last rounds send */
+    struct gcb_wbuf copies;   /* with two levels: copies for each member in rounds 2 and 3 */
     struct gcb_wbuf gathered; /* with two levels: what round 2 has brought, as round 3 sends it */
     struct gcb_contribution in;
     uint32_t settled; /* number of shares that twoshot_settle has added */
@@ -60,17 +60,18 @@ struct twoshot {
         uint32_t members, me;      /* number of members; this worker's number among them */
         uint32_t first, stride;    /* member k is worker first + k * stride */
         uint32_t share;            /* member k adds up share number `share` + k */
-        uint32_t draws;            /* where the numbers of this level's draws begin */
+        uint32_t draws;            /* of the message to member 0: see encode */
         float *weights;            /* of all members */
         float scale;               /* the sum is the mean times `scale` */
         float largest;             /* the largest magnitude of a weight */
         uint64_t begin, mine;      /* this worker's share: its first element, and its length */
         struct gcb_sum *sum;       /* sum of this worker's share */
         float *mean;               /* mean of this worker's share; the accumulator of `sum` */
-        float *decoded; /* the decoded mean; on the last level in `means` if any; else owned */
+        /* the mean as workers decode it; on the last level a part of `means` if that is not NULL */
+        float *decoded;
         struct gcb_wbuf sent;    /* messages of this worker, one for each member */
         size_t *sent_bytes;      /* length of each message in `sent` */
-        struct gcb_wbuf arrived; /* messages of all members of this worker's share */
+        struct gcb_wbuf arrived; /* the message of this worker's share from each member */
         size_t *arrived_bytes;   /* length of each message in `arrived` */
     } level[2];
 };
@@ -159,7 +160,7 @@ static int make_arrays(struct twoshot *s, struct gcb_diag *diag)
             s->copies.cap = s->second.cap * s->level[1].members;
         s->copies.data = gcb_exchange_allocate(s->copies.cap, 1, &err, diag);
     }
-    if (s->env.no_update) /* take_mean decodes any share there */
+    if (s->env.no_update) /* take_mean decodes other workers' shares there */
         scratch = gcb_share_length(&s->shares, 0);
     s->scratch = gcb_exchange_allocate(scratch, sizeof(float), &err, diag);
     if (!s->env.no_update)
@@ -258,7 +259,8 @@ static int twoshot_init(void *state, const struct gcb_collective_env *env, struc
 
 /* Encodes a message of a share. Each message of a step is encoded as if by a worker of its own, so
  * that it draws random numbers of its own. The workers' numbers are below workers^2 + workers.
- * `draws` is that of the level, plus the number of the member that gets the message. */
+ * `draws`: l->draws plus the number of the member that gets the message, or plus l->members if all
+ * members get it. */
 static int encode(struct twoshot *s, struct level *l, uint32_t share, uint32_t draws,
                   const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag)
 {
@@ -358,8 +360,8 @@ static int make_mean(struct twoshot *s, struct level *l, bool *raw, struct gcb_d
     return err;
 }
 
-/* Fills `out` with what each member of a level gets. `lengths`: of each member; NULL: all get all
- * of `data`. */
+/* Fills `out` with what each member of a level gets: lengths[k] bytes for member k, one after the
+ * other in `data`. NULL: each member gets a copy of all of `data`. */
 static void scatter(struct twoshot *s, const struct level *l, const struct gcb_wbuf *data,
                     const size_t *lengths, struct gcb_round *out)
 {
@@ -480,7 +482,7 @@ static int twoshot_receive(void *state, unsigned round, uint32_t from, const voi
                            size_t length, struct gcb_diag *diag)
 {
     struct twoshot *s = state;
-    /* levels 0, 1 and then back */
+    /* the rounds go through the levels, and then back */
     struct level *l = &s->level[round < s->levels ? round : 2 * s->levels - 1 - round];
     const uint32_t k = (from - l->first) / l->stride;
     int err;
@@ -654,8 +656,8 @@ const struct gcb_collective_ops gcb_collective_twoshot = {
     .second_error = twoshot_second_error,
 };
 
-/* The rounds depend on the number of workers. Without `settle`: what is lost on the second level is
- * not of one share only. */
+/* `rounds` is 0, because they depend on the number of workers. There is no `settle`, because the
+ * worker's errors on two levels lie in more than one share. */
 const struct gcb_collective_ops gcb_collective_hierarchical = {
     .state_size = sizeof(struct twoshot),
     .init = twoshot_init,
