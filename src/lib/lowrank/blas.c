@@ -31,10 +31,12 @@ static struct {
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&openblas_set_num_threads) set_threads;
     __typeof__(&openblas_get_num_threads) get_threads;
-    __typeof__(&cblas_dsyrk) dsyrk;                /* may be NULL */
-    dsyev_fn *dsyev;                               /* may be NULL */
-    __typeof__(&openblas_get_corename) get_kernel; /* may be NULL */
-    __typeof__(&openblas_get_config) get_config;   /* may be NULL */
+    /* NULL if this OpenBLAS lacks the function */
+    __typeof__(&cblas_dsyrk) dsyrk;
+    dsyev_fn *dsyev;
+    __typeof__(&openblas_get_corename) get_kernel;
+    __typeof__(&openblas_get_config) get_config;
+
     unsigned inside;    /* number of threads between gcb_blas_begin and gcb_blas_end */
     int threads_before; /* OpenBLAS's number of threads before the first of them began */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -105,8 +107,8 @@ static bool judge_kernel(const char *name, const char **faster)
     return true;
 }
 
-/* Returns GCB_E_BACKEND if the processor lacks instructions of OpenBLAS's kernel. The first product
- * would end the process. */
+/* Returns GCB_E_BACKEND if the processor lacks instructions of OpenBLAS's kernel. Otherwise the
+ * first product would end the process. */
 static int check_kernel(struct gcb_diag *diag)
 {
     const char *kernel = blas.get_kernel ? blas.get_kernel() : "", *faster;
@@ -139,7 +141,7 @@ bool gcb_blas_facts(struct gcb_blas_facts *out)
     pthread_mutex_lock(&blas.lock);
     open = blas.library;
     if (open && blas.get_config)
-        copy_word(out->version, blas.get_config(), 1); /* "OpenBLAS 0.3.21 ..." */
+        copy_word(out->version, blas.get_config(), 1); /* the text is "OpenBLAS 0.3.21 ..." */
     if (open && blas.get_kernel) {
         copy_word(out->kernel, blas.get_kernel(), 0);
         (void)judge_kernel(out->kernel, &out->faster);
@@ -202,7 +204,7 @@ static int open_library(struct gcb_diag *diag)
     if (!err)
         err = check_kernel(diag);
     if (!err)
-        gcb_fork_watch(); /* OpenBLAS has fork handlers */
+        gcb_fork_watch(); /* after OpenBLAS has registered its fork handlers */
     else if (blas.library)
         dlclose(blas.library);
     if (err)
@@ -262,7 +264,7 @@ int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64
     const bool tall = rows > cols;
     const uint64_t side = tall ? cols : rows;
     const bool fits = rows <= INT_MAX && cols <= INT_MAX && side < INT_MAX / 34;
-    const int n = fits ? (int)side : 0, length = 34 * n; /* of LAPACK's blocks of 32 */
+    const int n = fits ? (int)side : 0, length = 34 * n; /* (32 + 2) n, for blocks of 32 */
     double *x = gcb_alloc_array(rows * cols, sizeof(*x));
     double *gram = gcb_alloc_array((uint64_t)n * (uint64_t)n, sizeof(*gram));
     double *work = gcb_alloc_array((uint64_t)length, sizeof(*work));
@@ -277,7 +279,7 @@ int gcb_blas_singular_squares(double *out, const float *m, uint64_t rows, uint64
     if (!err) {
         blas.dsyrk(CblasRowMajor, CblasUpper, tall ? CblasTrans : CblasNoTrans, n,
                    (int)(tall ? rows : cols), 1.0, x, (int)cols, 0.0, gram, n);
-        /* the upper triangle of rows is LAPACK's lower triangle of columns */
+        /* LAPACK stores columns, so the upper triangle is its lower one */
         blas.dsyev("N", "L", &n, gram, &n, out, work, &length, &info, 1, 1);
     }
     for (int i = 0; !err && i < n; i++)

@@ -27,11 +27,11 @@ struct gcb_blas_facts {
     char version[32], kernel[32]; /* "" if unknown */
     const char *faster; /* a faster kernel that this processor can run; NULL: none is known */
 };
-/* Returns false if OpenBLAS is not open. */
+/* Fills *out. Returns false, and leaves *out empty, if OpenBLAS is not open. */
 bool gcb_blas_facts(struct gcb_blas_facts *out);
 
-/* Returns the name of the fastest kernel that this processor can run, for OPENBLAS_CORETYPE; NULL
- * if none is known. */
+/* Returns the name, for OPENBLAS_CORETYPE, of the kernel for AVX-512 or for AVX2 and FMA, whichever
+ * is the best that this processor can run; NULL: neither. */
 const char *gcb_blas_fastest(void);
 
 /*

@@ -20,7 +20,7 @@
  *
  * With tile=, each tile is a matrix of its own, and its factors are rounded
  * (src/lib/lowrank/tiles.h). So they cannot be added up. Payload: number of bytes of the parts
- * (uint32), the parts, the vectors.
+ * (uint32), the parts (src/lib/codec/parts.h), the vectors.
  */
 #define RANK_MOST 1024
 /* The largest element of a worker's Q and, in an all-reduce, of its P. So no sum of them, and no
@@ -32,11 +32,14 @@ enum { START_WARM, START_COLD };
 
 struct powersgd {
     struct gcb_codec_base base;
-    uint64_t rank_wanted;       /* parameter */
-    int start;                  /* parameter */
-    uint64_t tile, factor_bits; /* parameters */
-    double budget;              /* parameter: bits per element; 0: all tiles get `rank` vectors */
-    bool dense;                 /* the tensor is sent whole */
+
+    /* set from powersgd_params */
+    uint64_t rank_wanted;
+    int start;
+    uint64_t tile, factor_bits;
+    double budget; /* bits per element; 0: all vectors are sent */
+
+    bool dense; /* the tensor is sent whole */
     struct gcb_factors f;
     float *first; /* the Q with which a step begins; orthonormal, except with tiles */
     float *p, *q; /* a step's factors, except with tiles; q is NULL in an exchange */
@@ -44,10 +47,10 @@ struct powersgd {
     double *work; /* scratch of gcb_orthonormalise */
     float *read;  /* decoder: the factors of a payload, at most env.count floats */
     struct gcb_tiles t;
-    float *gain;     /* of the vectors of tiles (struct gcb_tile_factors) */
+    float *gain;     /* gains of the tiles' vectors (struct gcb_tile_factors) */
     uint8_t *record; /* all vectors of tiles, as in a message */
-    /* Encoder of messages: the step and worker that begin with `first`. Encoding the same step
-     * again begins with `first` again. */
+    /* Encoder of messages: if `begun`, `first` is the Q with which step and worker `at` begin.
+     * Encoding the same step again begins with this Q again. */
     bool begun;
     struct gcb_step at;
 };
@@ -243,7 +246,7 @@ static void end_step(struct powersgd *s, const float *q)
 
 /* ---- the products ---- */
 
-/* True if no element is larger than LARGEST. */
+/* True if no magnitude is above LARGEST, and none is NaN. */
 static bool are_small(const struct powersgd *s, const float *factor, uint64_t n)
 {
     return s->base.env.kernels->reduce.max_bits(factor, n) <= gcb_bits_of(LARGEST);
@@ -256,7 +259,7 @@ static void make_p(struct powersgd *s, float *p, float weight, const float *x)
     gcb_blas_end();
 }
 
-/* Makes Q from P. Returns false if an element of Q exceeds LARGEST. */
+/* Makes Q from s->p. Returns false if an element's magnitude exceeds LARGEST or is NaN. */
 static bool make_q(struct powersgd *s, float *q, float weight, const float *x)
 {
     gcb_blas_begin();

@@ -13,17 +13,17 @@
 typedef float lanes[LANES]; /* an element of each tile of a group */
 
 #define TINY 0x1p-100f                           /* smaller scales become 0 */
-#define SCALE_MOST (gcb_bits_of(0x1p100f) >> 16) /* the largest in a message */
-#define MORE 0x8000                              /* another vector follows */
-#define TILE_LEAST 2                             /* bytes of a tile without vectors */
+#define SCALE_MOST (gcb_bits_of(0x1p100f) >> 16) /* upper half of the largest scale in a message */
+#define MORE 0x8000  /* bit of a scale: another vector of the tile follows */
+#define TILE_LEAST 2 /* bytes of a tile without vectors */
 
 /* Up to LANES tiles of a part. A lane without a tile works on the first tile. */
 struct group {
     const struct gcb_part *part;
     unsigned count, rank;  /* number of tiles; most vectors of a tile of this part */
     uint64_t tile, vector; /* numbers of the first tile and of its first vector */
-    uint64_t x[LANES];     /* where a tile begins in the message */
-    uint64_t q;            /* where Q of the first tile begins */
+    uint64_t x[LANES];     /* first element of each lane's tile in the tensor */
+    uint64_t q;            /* where Q of the first tile begins in `first` and `kept` */
 };
 
 static unsigned rank_of(const struct gcb_tiles *t, const struct gcb_part *p)
@@ -126,7 +126,7 @@ static void multiply_by_p(lanes *restrict q, lanes *restrict m, lanes *restrict 
                 q[j][k] += m[j][k] * p[i][k];
 }
 
-/* m += (sign scale p) q. */
+/* In each lane, adds sign * scale * p q^T to m. */
 static void add_product(lanes *restrict m, lanes *restrict p, lanes *restrict q, const float *scale,
                         float sign, const struct gcb_part *part)
 {
@@ -162,7 +162,7 @@ static void rescale(lanes *x, unsigned n, float top, bool rounds, float *scale)
             x[i][k] = x[i][k] * factor[k] + magic - magic;
 }
 
-/* What threads share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What threads share. Encoding sets f and x, decoding sets record and out; the others are NULL. */
 struct job {
     const struct gcb_tiles *t;
     void (*work)(const struct job *job, const struct group *g, lanes *m, lanes *p, lanes *q);
@@ -206,7 +206,8 @@ static void run_job(struct job job)
 
 /* ---- encoding ---- */
 
-/* Loads the Q with which vector v begins: random bytes if `first` has none. */
+/* Loads the Q with which vector v begins. If `first` has zeros for it, draws random bytes, centred
+ * on 0. */
 static void load_first(const struct job *job, const struct group *g, lanes *q, unsigned v)
 {
     const struct gcb_codec_env *env = job->t->env;
@@ -285,8 +286,8 @@ void gcb_tiles_factor(const struct gcb_tiles *t, const struct gcb_tile_factors *
     run_job((struct job){.t = t, .work = factor_group, .f = f, .x = x});
 }
 
-/* Sets the number of vectors of each tile: those whose gain is above `least`. Returns their bytes
- * in a message. */
+/* Sets the number of vectors of each tile as gcb_tiles_put describes, for the limit `least`.
+ * Returns their bytes in a message. */
 static uint64_t take_vectors(const struct gcb_tiles *t, const float *gain, float least)
 {
     uint64_t bytes = 0, tile = 0;
@@ -308,7 +309,7 @@ void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, 
                    struct gcb_wbuf *out)
 {
     const bool all = take_vectors(t, f->gain, 0.0f) <= budget;
-    uint32_t low = 0, high = all ? 0 : gcb_bits_of(FLT_MAX); /* the least gain is between them */
+    uint32_t low = 0, high = all ? 0 : gcb_bits_of(FLT_MAX); /* bits of the limit's bounds */
     uint64_t tile = 0;
 
     while (low < high) {

@@ -13,27 +13,27 @@
  * (P) and each column (Q) of the tile, plus 2^(bits - 1) - 1, packed to whole bytes. Bit 15 of the
  * scale says that another vector of the tile follows. A tile without vectors is a scale of 0.
  */
-#define GCB_TILE_STEPS 4 /* of power iteration, for each vector */
+#define GCB_TILE_STEPS 4 /* steps of power iteration for each vector */
 
 struct gcb_tiles {
     /* set by the caller, who zeroes the rest */
     const struct gcb_codec_env *env;
-    uint64_t tile, rank; /* the parameter (src/lib/codec/param.h); most vectors of a tile */
+    uint64_t tile, rank; /* the parameter tile= (src/lib/codec/param.h); most vectors of a tile */
     unsigned bits;       /* of an integer, 2 to 8 */
 
-    uint8_t *wire; /* the parts */
+    uint8_t *wire; /* the parts as in a message (src/lib/codec/parts.h) */
     size_t wire_bytes;
     struct gcb_part *part;
     size_t parts;
     /* number of tiles; floats of Q and number of vectors, if tiles have as many as they can */
     uint64_t tiles, q_floats, vectors;
-    uint64_t bytes; /* of these vectors in a message */
+    uint64_t bytes; /* of all these vectors in a message */
     /* where the vectors of each tile begin, in bytes: in `record` or, after gcb_tiles_find, in the
      * message's vectors */
     uint64_t *at;
     uint8_t *ranks; /* number of vectors of each tile */
     float *scratch;
-    size_t scratch_floats; /* of a thread */
+    size_t scratch_floats; /* floats of `scratch` for each thread */
 };
 
 /* Reads the parts, which may be hostile, unless *t has them already. `room`: bytes of the vectors
@@ -46,10 +46,10 @@ void gcb_tiles_drop(struct gcb_tiles *t);
  * column of the tile; those of its other vectors; then those of the second tile, and so on. */
 struct gcb_tile_factors {
     const float *first; /* the Q to begin with. A vector that is 0 is drawn at random */
-    struct gcb_step at; /* of draws */
+    struct gcb_step at; /* step and worker of the random draws */
     float *kept;        /* becomes Q before rounding, with which the next step may begin */
     uint8_t *record;    /* becomes all vectors as in a message: `bytes` bytes */
-    float *gain;        /* `vectors` floats */
+    float *gain;        /* becomes the gain of each vector: `vectors` floats */
 };
 
 /*

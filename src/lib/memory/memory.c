@@ -15,7 +15,7 @@ struct gcb_memory {
     struct gcb_queue queue;
     struct gcb_reduce_fns reduce;
     /* what has not been sent; in memory.h: e, v, e + a, or u (demo). ef21: what has arrived, h in
-     * memory.h */
+     * memory.h. NULL for the kind none. */
     float *e;
     /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h;
      * or NULL */
@@ -139,7 +139,8 @@ static float carry_of(const struct gcb_memory *m)
 
 #define BLOCK 256 /* elements that share a scale of 8-bit integers; GCB_SPAN is a multiple */
 
-/* loco: averages the error of this step, in e, with the error before it, in u, and rounds it. */
+/* loco: averages this step's error, in e, with the earlier error, in u. Writes the rounded average
+ * to both. */
 static void average_error(struct gcb_memory *m, const float *in, uint64_t from, uint64_t to)
 {
     const float old = (float)m->p.average, new = 1.0f - old;
@@ -265,7 +266,7 @@ struct finite_pass {
     const struct gcb_memory *m;
     const float *g;
     float scale;
-    uint32_t largest; /* magnitude */
+    uint32_t largest; /* largest magnitude so far, as the bits of a float */
 };
 
 /* Finds the largest magnitude in the tensor that compensate would make. The arithmetic is that of

@@ -116,8 +116,8 @@ bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
-/* Called instead of update and learn: removes g from the memory again, up to rounding. Older values
- * that the step has multiplied by a factor stay so. */
+/* Called instead of update, if learn was not called or has returned false: removes g from the
+ * memory again, up to rounding. Older values that the step has multiplied by a factor stay so. */
 void gcb_memory_forget(struct gcb_memory *m, const float *g);
 
 /* Returns what has not been sent yet (count floats of the memory), or NULL if nothing is kept of
