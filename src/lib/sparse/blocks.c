@@ -35,9 +35,9 @@ static unsigned group_from(const struct gcb_transform_state *t, uint64_t first, 
     return last - first < t->group ? (unsigned)(last - first) : t->group;
 }
 
-/* Floats from the coefficients of a chunk to those of the next, in an encoder's room: a multiple of
- * 64 bytes, but for long chunks of a power of two not of a page, because such coefficients would
- * compete for places in a cache. */
+/* Distance, in floats, between the coefficients of neighbouring chunks in an encoder's room. It is
+ * a multiple of 64 bytes. For long chunks of a power of two it is not a multiple of a page, because
+ * then the coefficients would compete for places in a cache. */
 static uint64_t chunk_pitch(const struct gcb_transform_state *t, unsigned width)
 {
     return chunk_positions(t, width) * width / 16 * 16 + 16;
@@ -74,7 +74,7 @@ bool gcb_blocks_all(struct gcb_selection *s)
     const float *coef = from->x;
 
     if (!from->order && s->positions == 0)
-        from->order = s->sample; /* never read */
+        from->order = s->sample; /* only to be not NULL: never read */
     if (from->order)
         return true;
     if (ops->forward)
@@ -170,7 +170,7 @@ static void join_shares(struct gcb_selection *s, const struct gcb_share *share, 
 bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn, void *ctx)
 {
     const struct gcb_source *from = &s->from;
-    struct visit v; /* has a large array, most of which stays unused */
+    struct visit v; /* not zeroed: most of its large array stays unused */
     uint64_t blocks;
     unsigned workers = from->order ? (unsigned)s->queue->threads : from->t->workers;
 
@@ -190,7 +190,7 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
     s->pair = !from->order && from->ops->width == 2 ? from->t->coef : NULL;
     gcb_parallel(s->queue, workers, visit_share, &v);
     join_shares(s, v.share, workers);
-    if (!from->t) /* part of another visit, which looks for the largest itself */
+    if (!from->t) /* one block of another visit, which finds the largest itself (select_chunk.c) */
         return true;
     s->largest = s->kernels->reduce.max_bits(s->value, s->kept);
     s->nonfinite |= from->order && s->largest >= GCB_INF_BITS;
@@ -202,7 +202,8 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
-/* one in 8 chunks of a message with fewer than 8 * 64 is sampled, rounded up to a group */
+/* A message of fewer than SAMPLE_STRIDE * SAMPLED_CHUNKS chunks has one chunk in SAMPLE_STRIDE
+ * sampled, rounded up to whole groups. */
 #define SAMPLE_STRIDE 8
 
 /* A sample of m values costs time in proportion to m. Because of its error, about n / sqrt(m) more
@@ -259,7 +260,7 @@ struct gcb_sample gcb_blocks_sample(struct gcb_selection *s)
     which.apart = whole / (groups * t->group);
     which.count = t->group;
     which.pitch = chunk_pitch(t, from->ops->width);
-    if (from->ops->width == 2) { /* transformed again below, with a scale for the powers */
+    if (from->ops->width == 2) { /* only for t->top; visit_chunks transforms these chunks again */
         t->top = 0;
         from->ops->chunks(t, t->room, from->x, NULL, &which);
         for (unsigned c = 0; c < t->group; c++)
@@ -273,9 +274,10 @@ struct gcb_sample gcb_blocks_sample(struct gcb_selection *s)
 }
 
 /*
- * `s->largest` is the bits of the largest power. The root of the largest power is at least the
- * largest part. gcb_select_power_reach holds for powers without a weight. The weight of a shorter
- * last chunk's powers is at most chunk / 2, so without it they are more than `least` / chunk.
+ * `s->largest` is the bits of the largest power, whose root is at least the largest real or
+ * imaginary part. gcb_select_power_reach is for powers without a weight. The weight of the powers
+ * of a shorter last chunk is at most chunk / 2, because our own FFT has only even lengths. So
+ * without the weight all kept powers are more than `least` / chunk.
  */
 bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least)
 {

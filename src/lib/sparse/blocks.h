@@ -6,16 +6,16 @@
 /*
  * Blocks: what a selector reads of a message, and what a decoder fills. A block is some consecutive
  * positions whose coefficients are in the cache. Without a transform, blocks are parts of the
- * tensor. If the transform takes chunks apart, a block is a chunk, which is transformed when it is
+ * tensor. If t->group is not 0, a block is a chunk of the transform, and is transformed when it is
  * visited: the coefficients of the whole message are never in memory at the same time. For other
  * transforms, and for selectors that need all coefficients, gcb_blocks_all computes them first, and
  * blocks are parts of them.
  */
 struct gcb_block {
-    uint64_t first;     /* number of its first position */
-    size_t n;           /* positions */
+    uint64_t first;     /* its first position */
+    size_t n;           /* number of its positions */
     const float *order; /* the floats that rank these positions (struct gcb_source) */
-    const float *coef;  /* the coefficients, if the block is a chunk */
+    const float *coef;  /* the coefficients, if the block is a chunk; else NULL */
 };
 
 /* What a worker has appended to s->pos and s->value: `found` entries from number `first` on. */
@@ -24,8 +24,9 @@ struct gcb_share {
     uint32_t hint; /* 0 at first; the function of the visit may keep a number here */
 };
 
-/* Allocates t->room if the message has enough chunks to take them apart; otherwise sets t->group
- * to 0. `width`: floats per position. Returns 0 or GCB_E_NOMEM. */
+/* If the message has enough chunks to transform them one group after the other, allocates t->room
+ * and limits t->workers. Otherwise sets t->group to 0. `width`: floats per position. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_blocks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag);
 
 /* Sets s->from.order, the floats that rank all positions, if it is NULL. Returns false if a
@@ -59,19 +60,17 @@ struct gcb_sample {
  * For bins of chunks, also sets t->top. */
 struct gcb_sample gcb_blocks_sample(struct gcb_selection *s);
 
-/*
- * True if certainly the same positions are kept when the powers of bins have the scale of t->top
- * and when they have the scale of the largest part, as in fft_order (transform_fft.c). `least` is
- * the bits of the least kept power. Always true for other positions.
- */
+/* True if it is certain that the same positions are kept whether the powers of bins are scaled for
+ * t->top, as in a visit to chunks, or for the largest part, as in fft_order (transform_fft.c).
+ * `least` is the bits of the least kept power. Always true for other positions. */
 bool gcb_blocks_same_scale(const struct gcb_selection *s, uint32_t least);
 
 /* Sets the coefficients at positions from `first` to `end` - 1 of the message; coef has only these.
  * Returns 0 or an error. */
 typedef int gcb_blocks_read_fn(void *ctx, float *coef, uint64_t first, uint64_t end);
 
-/* The inverse of a message with t->room: calls `read` for the coefficients of a few chunks at a
- * time, in order, and transforms them into `out`. Stops and returns the error if `read` fails. */
+/* Transforms a message back into `out`; t->room must not be NULL. Calls `read` for the coefficients
+ * of a few chunks at a time, in order. Stops and returns the error if `read` fails. */
 int gcb_blocks_decode(const struct gcb_transform_state *t, const struct gcb_transform *ops,
                       float *out, gcb_blocks_read_fn *read, void *ctx);
 

@@ -17,7 +17,7 @@
  * Payload: the key of the hashes (8 bytes), k (8 bytes), then the cells (float32), row by row.
  */
 #define MOST_ROWS 31
-#define ROWS_APART 64 /* distance of the Philox counters of one row for element 0 and 2^32 */
+#define ROWS_APART 64            /* by which a row's Philox counter grows every 2^32 elements */
 #define MOST_COLUMNS 0x7fffffffu /* a hash has 31 bits, besides the bit of the sign */
 /* most cells of a table whose rows have more columns than the tensor has elements */
 #define MOST_SPARE 0x100000u
@@ -25,10 +25,13 @@
 
 struct countsketch {
     struct gcb_codec_base base;
-    uint64_t rows;            /* parameter */
-    double cells;             /* parameter: cells for each element */
-    uint64_t asked;           /* parameter: columns; 0: from `cells` */
-    double theta;             /* parameter */
+
+    /* set from countsketch_params */
+    uint64_t rows;
+    double cells;   /* cells for each element */
+    uint64_t asked; /* columns; 0: from `cells` */
+    double theta;
+
     uint64_t columns, k, key; /* encoder: columns of the table, estimates kept, key of the hashes */
     float *table;             /* scratch of an encoder that makes messages */
 };
@@ -203,7 +206,7 @@ static inline float median_of_5(float a, float b, float c, float d, float e)
     return median_of_3(max_of(min_of(a, b), min_of(c, d)), min_of(max_of(a, b), max_of(c, d)), e);
 }
 
-#define SMALL_TILE 1024 /* so that all rows of a tile fit the first-level cache */
+#define SMALL_TILE 1024 /* so that a tile of five rows fits the first-level cache */
 typedef float cell_tile[SMALL_TILE];
 
 /* out[j] = the median of column j of `cell`, for j < n. Only one of the three loops runs; those for

@@ -204,7 +204,8 @@ static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_pa
     return in->failed || gcb_rbuf_left(in) ? GCB_E_CORRUPT : 0;
 }
 
-/* Adds the `kept` values of segment g, whose first value is number `first` of the payload. */
+/* Adds the values of the `kept` positions of segment g. The first of them is kept position number
+ * `first` of the payload. */
 static void add_segment(const struct gcb_sparse *s, const struct gcb_sparse_payload *p, uint64_t g,
                         uint64_t first, uint64_t kept, const struct gcb_addition *to)
 {

@@ -126,7 +126,8 @@ static void make_groups(struct gcb_gap_codes *m)
     }
 }
 
-/* Makes a code for each group. Sets gap_bits. */
+/* Makes a code for each group. Sets all members of *m that depend on the codes: length, word,
+ * for_sum, head_bits and gap_bits. */
 static void make_codes(struct gcb_gap_codes *m)
 {
     uint16_t code[GCB_PREFIX_SYMBOLS];

@@ -2,7 +2,7 @@
 #define SRC_LIB_SPARSE_GAP_CODES_H
 
 #include "kernels/index/gap_elem.h"
-#include "src/lib/codec/codec.h" /* GCB_TILE */
+#include "src/lib/codec/codec.h" /* for GCB_TILE */
 #include "src/lib/sparse/prefix.h"
 
 /*
@@ -12,8 +12,8 @@
  * magnitudes (kernels/index/gap_elem.h).
  */
 
-/* Gaps that may share a code: the sums of the magnitudes before them are from `from` to below the
- * next group's `from`. Costs are in units of 2^-16 bits. */
+/* Gaps that may share a code. The sum of the two magnitudes before such a gap is at least `from`,
+ * and below the next group's `from`. Costs are in units of 2^-16 bits. */
 struct gcb_gap_group {
     unsigned from;
     uint32_t *count;      /* number of gaps by symbol; in gcb_gap_codes.count */
@@ -23,8 +23,8 @@ struct gcb_gap_group {
 
 /* How a gap is written: the lowest `all` bits of (gap << bits) + add. */
 struct gcb_gap_word {
-    uint64_t add;      /* the code, less the lowest gap of its symbol << bits */
-    uint8_t bits, all; /* bits of the code; and with the bits that follow it */
+    uint64_t add;      /* code - (lowest gap of the symbol << bits), modulo 2^64 */
+    uint8_t bits, all; /* length of the code; with the gap's low bits after it */
 };
 
 /* The gaps of a block, the symbol of each gap, and the sum of the magnitudes before it. */
@@ -33,7 +33,8 @@ struct gcb_gap_block {
     uint16_t symbol[GCB_TILE], sum[GCB_TILE];
 };
 
-/* Fills `block` for n positions, 1 <= n <= GCB_TILE. `next`: lowest possible value of the first. */
+/* Fills `block` for n positions, 1 <= n <= GCB_TILE. `next` is the lowest value that pos[0] may
+ * have. */
 void gcb_gap_block_fill(struct gcb_gap_block *block, const uint32_t *pos, size_t n, uint32_t next);
 
 /* The codes of one message. The struct has about 20 KiB. */
@@ -43,9 +44,9 @@ struct gcb_gap_codes {
     unsigned groups;
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];           /* lengths that define the codes */
     struct gcb_gap_word word[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS]; /* by code and symbol */
-    const struct gcb_gap_word *for_sum[GCB_GAP_SUMS];            /* the row of `word` after a sum */
-    uint64_t head_bits;                                          /* bits to send the codes */
-    uint64_t gap_bits;    /* bits to send all gaps in these codes */
+    const struct gcb_gap_word *for_sum[GCB_GAP_SUMS]; /* the row of `word` for each sum */
+    uint64_t head_bits;                               /* bits to send the codes */
+    uint64_t gap_bits;                                /* bits to send all gaps in these codes */
     uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
 };
 
