@@ -408,7 +408,7 @@ int gcb_exchange_receive(struct gcb_exchange *e, uint32_t from, const void *data
 
 /* ---- the end of a step ---- */
 
-/* Below this magnitude, subtracting an element from the residual cannot overflow. */
+/* The memory stays finite if elements below this magnitude are added to it or subtracted. */
 #define SAFE_MAGNITUDE 0x1p100f
 
 /* Sets to 0 each element of `own` with which the memory would not stay finite. That happens after a
@@ -511,8 +511,8 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update)
     e->lacks_update = false;
 }
 
-/* If the memory needs `own`, the collective computes it together with the update: some methods
- * derive it from the update (powersgd, countsketch). */
+/* If the memory needs `own` and the collective has no `settle`, `own` is computed together with the
+ * update: some methods derive it from the update (powersgd, countsketch). */
 int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *diag)
 {
     int err = gcb_need(e, "the exchange", diag);

@@ -18,11 +18,11 @@
  *          w - 2^k if w is an odd multiple of 2^k. Then a round of GATHER: worker 0 sends the sum
  *          to all, and the other workers send nothing.
  *
- * In both, each worker encodes each share once. The sum is the weighted sum divided by the sum of
- * the weights' magnitudes, so that it is not larger than the tensors.
+ * In both, each worker encodes each share once. Encoded sums are weighted sums divided by the sum of
+ * the weights' magnitudes, so that they are not larger than the tensors.
  *
- * A worker counts what its encodings lose as not sent, so that its memory keeps it, divided by its
- * weight.
+ * A worker counts what its encodings lose, divided by its weight, as not sent. So its memory keeps
+ * the loss.
  */
 struct hops {
     struct gcb_collective_base base; /* `encoder` is NULL: a coder describes only its last share */

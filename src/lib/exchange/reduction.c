@@ -25,8 +25,8 @@ size_t gcb_reduction_size(enum gcb_reduction reduction)
 
 #define TILE 1024 /* 16-bit floats that are widened at a time */
 
-/* a + b. If two finite values would give an infinity, it is the largest float32 instead. That can
- * happen: bfloat16 has float32's range. */
+/* Returns a + b. If the sum of two finite values overflows, returns the largest float32 with its
+ * sign. Sums of bfloat16 can overflow, because bfloat16 has float32's range. */
 static float add_saturating(float a, float b)
 {
     const float sum = a + b, limit = copysignf(FLT_MAX, sum);

@@ -9,9 +9,9 @@
  * workers. After the scatters, worker w has the sum of block w. With n workers, and s = ceil(log2
  * n), there are s rounds of SCATTER and a round of GATHER:
  *
- *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends its sums of the blocks w + d
- *            to w + min(2 d, n) - 1 (modulo n) to worker w + d, which adds them to its own sums.
- *            Worker w sends nothing to other workers.
+ *   SCATTER  with the distance d = 2^(s-1), ..., 2, 1: worker w sends only to worker w + d, which
+ *            adds what it gets to its own sums. Worker w sends its sums of the blocks w + d, ...,
+ *            w + min(2 d, n) - 1 (all numbers modulo n).
  *   GATHER   worker w sends block w to all workers.
  *
  * A block is made sparse again before it is sent: a worker that selected k elements keeps the k / n

@@ -26,7 +26,7 @@ struct gcb_memory {
     bool waits;        /* loco: e has a gradient that gcb_memory_update has not seen yet */
     double norm;       /* norm of the next gradient, for clipping; NAN: not known yet */
     double clip_scale; /* what the last gradient was multiplied by */
-    float total;       /* gmc: sum of the workers' weights; ef21: 1 */
+    float total;       /* divides an update: for gmc the sum of the workers' weights; ef21: 1 */
 };
 
 /* ---- elementwise passes ---- */
@@ -126,8 +126,8 @@ static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from
         m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
-/* The factor of the array e in the tensor to encode, for kinds without momentum. e is what was left
- * (ef, demo, loco) or what has arrived (ef21). */
+/* Returns the factor of the array e in the tensor to encode (ef, demo, loco, ef21). e is what was
+ * left or, for ef21, what has arrived. */
 static float carry_of(const struct gcb_memory *m)
 {
     if (m->p.kind == GCB_MEMORY_LOCO)
@@ -368,7 +368,7 @@ struct gcb_addition gcb_memory_addition(struct gcb_memory *m)
     return (struct gcb_addition){
         .acc = m->e,
         .weight = m->difference ? 1.0f : -1.0f,
-        .mask = m->p.masking ? m->u : cleared, /* `clears` needs a mask */
+        .mask = m->p.masking ? m->u : cleared, /* the caller needs a mask for `clears` */
         .clears = m->p.clears,
     };
 }
