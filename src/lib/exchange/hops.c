@@ -18,8 +18,8 @@
  *          w - 2^k if w is an odd multiple of 2^k. Then a round of GATHER: worker 0 sends the sum
  *          to all, and the other workers send nothing.
  *
- * In both, each worker encodes each share once. Encoded sums are weighted sums divided by the sum of
- * the weights' magnitudes, so that they are not larger than the tensors.
+ * In both, each worker encodes each share once. Encoded sums are weighted sums divided by the sum
+ * of the weights' magnitudes, so that they are not larger than the tensors.
  *
  * A worker counts what its encodings lose, divided by its weight, as not sent. So its memory keeps
  * the loss.
@@ -290,7 +290,8 @@ static void hops_second_error(void *state, double *lost, double *sum)
 {
     struct hops *s = state;
     const uint32_t mine = s->tree ? 0 : s->env.worker;
-    const bool ends = !s->tree || s->env.worker == 0; /* encodes the last sum of share `mine` */
+    const bool ends =
+        !s->tree || s->env.worker == 0; /* this worker encodes the last sum of `mine` */
 
     for (uint32_t share = 0; share < s->shares.count; share++) {
         const float *exact = s->sum + gcb_share_begin(&s->shares, share);

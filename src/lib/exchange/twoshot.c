@@ -60,7 +60,7 @@ struct twoshot {
         uint32_t members, me;      /* number of members; this worker's number among them */
         uint32_t first, stride;    /* member k is worker first + k * stride */
         uint32_t share;            /* member k adds up share number `share` + k */
-        uint32_t draws;            /* of the message to member 0: see encode */
+        uint32_t draws;            /* argument of `encode` for the message to member 0 */
         float *weights;            /* of all members */
         float scale;               /* the sum is the mean times `scale` */
         float largest;             /* the largest magnitude of a weight */

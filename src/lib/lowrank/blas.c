@@ -107,7 +107,7 @@ static bool judge_kernel(const char *name, const char **faster)
     return true;
 }
 
-/* Returns GCB_E_BACKEND if the processor lacks instructions of OpenBLAS's kernel. Otherwise the
+/* Returns GCB_E_BACKEND if the processor lacks instructions of OpenBLAS's kernel, because then the
  * first product would end the process. */
 static int check_kernel(struct gcb_diag *diag)
 {
@@ -141,7 +141,7 @@ bool gcb_blas_facts(struct gcb_blas_facts *out)
     pthread_mutex_lock(&blas.lock);
     open = blas.library;
     if (open && blas.get_config)
-        copy_word(out->version, blas.get_config(), 1); /* the text is "OpenBLAS 0.3.21 ..." */
+        copy_word(out->version, blas.get_config(), 1); /* of "OpenBLAS 0.3.21 ..." */
     if (open && blas.get_kernel) {
         copy_word(out->kernel, blas.get_kernel(), 0);
         (void)judge_kernel(out->kernel, &out->faster);

@@ -27,7 +27,7 @@ struct gcb_tiles {
     size_t parts;
     /* number of tiles; floats of Q and number of vectors, if tiles have as many as they can */
     uint64_t tiles, q_floats, vectors;
-    uint64_t bytes; /* of all these vectors in a message */
+    uint64_t bytes; /* bytes of all these vectors in a message */
     /* where the vectors of each tile begin, in bytes: in `record` or, after gcb_tiles_find, in the
      * message's vectors */
     uint64_t *at;
