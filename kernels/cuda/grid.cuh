@@ -105,7 +105,7 @@ template <typename T> __device__ __forceinline__ T warp_largest(T v)
     return v;
 }
 
-/* Raises *to to the largest v of the warp, with one atomic operation. */
+/* Raises *to to the largest v of the warp, with at most one atomic operation. */
 __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
 {
     v = warp_max(v);
@@ -113,7 +113,7 @@ __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
         atomic_max(to, v);
 }
 
-/* Adds each v of the warp to *to, with one atomic operation. */
+/* Adds each v of the warp to *to, with at most one atomic operation. */
 template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_t v)
 {
     v = warp_add(v);

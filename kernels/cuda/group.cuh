@@ -2,9 +2,9 @@
 #define KERNELS_CUDA_GROUP_CUH
 
 /*
- * Kernels that serve one message or a group of messages (kernels/cuda/group.h). They are templates
- * of `Where` and call find_work(where) to get the message of their block. If Where is `single`, the
- * message is in the kernel's arguments, so there is nothing to search.
+ * For kernels that serve one message or a group of messages (kernels/cuda/group.h). Such a kernel
+ * is a template of `Where` and calls find_work(where) to get the message of its block. If Where is
+ * `single`, the message is in the kernel's arguments, so there is nothing to search.
  */
 #include "kernels/cuda/group.h"
 #include "kernels/cuda/tile.cuh"
@@ -12,8 +12,8 @@
 namespace gcb
 {
 
-/* A message by itself. `fewer` is subtracted from the number of blocks per multiprocessor in a
- * kernel's launch bound. For a group it is 1, because the kernels then take more registers. */
+/* A message by itself. Kernels that use many registers subtract `fewer` from the number of blocks
+ * per multiprocessor in their launch bound. For a group it is 1, because they then use more. */
 struct single {
     static constexpr unsigned fewer = 0;
     gcb_device_item item;
@@ -67,7 +67,7 @@ struct tile_work : block_work {
     unsigned here;
 };
 
-/* This block's part, if each block handles `size` elements; `size` is at most kTile. */
+/* This block's part, if each block handles `size` elements: a multiple of 16, at most kTile. */
 template <class Where>
 __device__ __forceinline__ tile_work find_tile(const Where &where, unsigned size = kTile)
 {
@@ -124,15 +124,15 @@ inline uint64_t tile_blocks(uint64_t n)
 }
 
 /* Divides grid 0 among the messages, one block per tile. Returns the number of blocks. Every
- * launcher that sends a group's table calls this, because gcb_cuda_max_bits_group uses grid 0 of
- * the table after it. */
+ * launcher that sends a group's table calls this function, because gcb_cuda_max_bits_group, which
+ * runs after an encoder, uses grid 0 of the same table. */
 inline uint64_t cut_tiles(const gcb_device_group *g)
 {
     return cut_grid(g, 0, [](const gcb_device_item &item) { return tile_blocks(item.in.n); });
 }
 
-/* One message as the argument of a kernel: for an encoder that draws no random numbers, and for a
- * decoder. */
+/* One message as the argument of a kernel: single_encode is for encoders that draw no random
+ * numbers, single_decode for decoders without scratch. */
 inline single single_encode(uint8_t *out, const gcb_device_input *in, void *scratch,
                             gcb_device_result *result)
 {
@@ -144,8 +144,8 @@ inline single single_decode(float *out, const uint8_t *in, uint64_t n, gcb_devic
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the group's table to the device; returns 0 or an error. The caller has divided
- * all grids that its kernels use among the messages (cut_grid). */
+/* Queues the copy of the group's table to the device. The caller has divided all grids that its
+ * kernels use among the messages (cut_grid). Returns 0, GCB_E_DEVICE or GCB_E_NOMEM. */
 inline int send_table(gcb_device_stream *s, const gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<gcb_device_item *>(g->items_dev),

@@ -18,8 +18,8 @@ struct gcb_device_item {
     uint8_t *payload;           /* what an encoder writes, or a decoder reads */
     struct gcb_device_result *result;
     void *scratch;         /* scratch of this message only, aligned to 256 bytes */
-    uint64_t coarse, fine; /* random streams, if the codec draws */
-    uint64_t bucket;       /* qsgd: elements that share a norm */
+    uint64_t coarse, fine; /* random streams as in struct gcb_dither, if the codec draws */
+    uint64_t bucket;       /* qsgd: number of elements that share a norm; else not used */
 };
 
 /* A group has at most this many elements, so that 32 bits can count its blocks. */
@@ -42,14 +42,14 @@ struct gcb_device_group {
     const uint32_t *first_dev;
 };
 
-/* Bytes of a table, in pinned memory or on the device. */
+/* Bytes of the table of `count` messages, in pinned memory and again on the device. */
 static inline uint64_t gcb_device_group_bytes(uint64_t count)
 {
     return count * (sizeof(struct gcb_device_item) + GCB_DEVICE_GRIDS * sizeof(uint32_t));
 }
 
-/* Lays out the table of `count` messages in pinned memory and on the device. Both addresses are
- * aligned to 16 bytes. */
+/* Returns the table of `count` messages in the caller's memory, pinned and on the device. Both
+ * addresses must be aligned to 16 bytes. Writes nothing to the memory. */
 static inline struct gcb_device_group gcb_device_group_at(void *pinned, const void *dev,
                                                           unsigned count)
 {

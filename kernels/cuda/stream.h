@@ -24,8 +24,9 @@ struct gcb_device_result {
      * decoder sets GCB_E_CORRUPT if the message is damaged; gcb_cuda_slot_end sets
      * GCB_E_NONFINITE. */
     int32_t status;
-    /* The largest sign-cleared bit pattern of the elements, if it was computed. The coder computes
-     * it to find infinities and NaNs; a codec computes it if its range depends on the data. */
+    /* The largest sign-cleared bit pattern of the elements; 0 if it was not computed. The coder
+     * computes it to find infinities and NaNs; a codec computes it if its range depends on the
+     * data. In a result that an FFT uses as scratch, it is that of the bins' parts. */
     uint32_t max_bits;
 };
 
@@ -40,7 +41,7 @@ struct gcb_device_input {
     uint64_t n;
     float *residual; /* n floats, aligned to 16, or NULL */
     float carry;
-    int compensated; /* 1 if x already holds p; the residual need not hold p */
+    int compensated; /* 1: x holds p before the call; the residual may still have its old values */
 };
 
 /* The input for a tensor that is only read. */

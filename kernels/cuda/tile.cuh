@@ -125,9 +125,9 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
 }
 
-/* A step of transposing the 4 x 4 quarters of four threads' runs. Each lane t exchanges quarters
- * with lane t ^ by: the lane whose bit `by` is 0 gives its quarters whose bit `by` is 1, and gets
- * the others. */
+/* One of the two steps (by = 1, 2) that transpose the 4 x 4 quarters of four threads' runs. Lane t
+ * exchanges quarters with lane t ^ by. The lane whose number lacks the bit `by` gives the quarters
+ * whose numbers have this bit, and gets the other lane's quarters whose numbers lack it. */
 template <unsigned by> __device__ __forceinline__ void swap_quarters(float (&v)[kTileEach])
 {
     const bool upper = lane() & by;
