@@ -5,7 +5,8 @@
 
 #define STEP 16
 
-/* The parameters of struct gcb_dither, in every lane; inv and top are in parts of a level. */
+/* The parameters of struct gcb_dither, in every lane. A level is cut into `parts`: inv and levels
+ * (`top`) are multiplied by 256 to draw levels, by 1 to round to the nearest. */
 struct rounder {
     __m256 factor, inv, top;
 };
@@ -19,8 +20,8 @@ static struct rounder rounder_of(const struct gcb_dither *d, float parts)
     };
 }
 
-/* t of eight elements, in parts of a level. If the first operand of the minimum is a NaN, the
- * result is the second operand, as in gcb_lesser. */
+/* t of eight elements (struct gcb_dither), in the parts that rounder_of was given. If the first
+ * operand of the minimum is a NaN, the result is the second operand, as in gcb_lesser. */
 static inline __m256 scaled(__m256 x, const struct rounder *r)
 {
     const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
@@ -28,7 +29,7 @@ static inline __m256 scaled(__m256 x, const struct rounder *r)
     return _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
 }
 
-/* gcb_dither_256ths of eight elements. The rounder has 256 parts. */
+/* gcb_dither_256ths of eight elements. The rounder was made for 256 parts. */
 static inline __m256i in_256ths(__m256 x, const struct rounder *r)
 {
     return _mm256_cvttps_epi32(scaled(x, r));
@@ -40,7 +41,7 @@ static inline __m128i from_255(const uint8_t *byte)
     return _mm_andnot_si128(_mm_loadu_si128((const __m128i *)byte), _mm_set1_epi8(-1));
 }
 
-/* A bit for each element that its byte does not decide: the lowest 8 bits are all ones. */
+/* A bit for each element that its byte does not decide, because its sum ends in 8 ones. */
 static inline unsigned ends_in_255(__m256i sum)
 {
     const __m256i ones = _mm256_set1_epi32(255);
@@ -56,7 +57,6 @@ static inline __m256i in_order(__m256i packed)
     return _mm256_permute4x64_epi64(packed, 0xD8);
 }
 
-/* Stores 16 codes of 16 bits. */
 static inline void store_16(uint16_t *code, __m256i low, __m256i high)
 {
     _mm256_storeu_si256((__m256i *)code, in_order(_mm256_packus_epi32(low, high)));
@@ -99,7 +99,7 @@ void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, con
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
-/* The nearest levels of eight elements, with their signs. */
+/* The nearest levels of eight elements, with their signs. The rounder was made for 1 part. */
 static inline __m256i nearest_8(__m256 x, const struct rounder *r, __m128i sign_bit)
 {
     const __m256 level =

@@ -4,7 +4,7 @@
 static void signed_levels_c(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                             uint64_t index, const struct gcb_dither *d, unsigned sign_bit)
 {
-    const struct gcb_dither local = *d; /* stores to code[] cannot change a copy */
+    const struct gcb_dither local = *d; /* a copy can stay in registers while code[] is written */
 
     for (size_t i = 0; i < n; i++)
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, &local, sign_bit);

@@ -7,8 +7,8 @@
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`,
- * `terngrad` and `natural`. Functions return 0 or GCB_E_DEVICE. Payloads, arrays, scratch and
- * results are device memory; x and scratch are aligned to 16 bytes, payloads to 4.
+ * `terngrad` and `natural`. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM. Payloads, arrays,
+ * scratch and results are device memory; x and scratch are aligned to 16 bytes, payloads to 4.
  */
 GCB_BEGIN_C
 
@@ -23,7 +23,7 @@ enum gcb_cuda_coding { GCB_CUDA_FIXED, GCB_CUDA_ELIAS, GCB_CUDA_ELIAS_SPARSE };
 
 struct gcb_cuda_qsgd {
     struct gcb_cuda_draw draw;
-    uint64_t bucket;   /* elements that share a norm, 1..2^32 - 1 */
+    uint64_t bucket;   /* elements that share a norm: 1..n, or 1 if n is 0; below 2^32 */
     uint32_t levels;   /* number of levels above zero, 1..32767 */
     uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
     int l2;            /* 1: the norm is the L2 norm; 0: the largest magnitude */
@@ -36,8 +36,8 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 
 /*
  * Writes the norms (float32, one per bucket), then codes of fixed width, and sets result->length.
- * Takes one launch and reads each element once if a tile of 4096 elements holds whole buckets or
- * the whole tensor. Otherwise it takes three launches and reads each element twice.
+ * Takes one launch if a tile of 4096 elements holds whole buckets or the whole tensor. Otherwise it
+ * takes three launches and reads in->x once more, for the norms.
  */
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
@@ -48,8 +48,9 @@ int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t 
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
 
 /* Like gcb_cuda_qsgd_encode and gcb_cuda_qsgd_decode, but with Elias codes. Both functions first
- * write a payload of fixed width to the scratch. Encoding takes three more launches, decoding two.
- * The payload to decode has at least the norms and the directory. */
+ * write a payload of fixed width to the scratch, which has gcb_cuda_elias_scratch bytes. Encoding
+ * takes three more launches, decoding two. The payload to decode has `length` bytes: at least the
+ * norms and the directory. If its codes are damaged, result->status becomes GCB_E_CORRUPT. */
 uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,

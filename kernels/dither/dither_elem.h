@@ -27,10 +27,8 @@ struct gcb_dither {
     uint32_t levels; /* 1..32767 */
 };
 
-/*
- * Sets factor and inv for a norm (finite, above 0) and d->levels: factor = 2^100 below 2^-100,
- * 2^-100 above 2^100, else 1.
- */
+/* Sets factor and inv for a norm (finite, above 0) and d->levels. factor is 2^100 for a norm below
+ * 2^-100, 2^-100 for a norm above 2^100, and 1 for all others. */
 GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
 {
     d->factor = norm < 0x1p-100f ? 0x1p100f : 1.0f;

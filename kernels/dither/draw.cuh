@@ -42,7 +42,7 @@ __device__ __forceinline__ uint32_t add_draw(uint32_t t256, float v, const gcb_p
     return add_byte(bytes.word[i / 4], i % 4, t256 | (gcb_bits_of(v) & ~GCB_MAGNITUDE_MASK));
 }
 
-/* The level that a draw has decided. */
+/* The level in a result of add_draw; final after decide_draws. */
 __device__ __forceinline__ uint32_t level_of(uint32_t drawn)
 {
     return (drawn & GCB_MAGNITUDE_MASK) >> 8;

@@ -25,7 +25,7 @@ struct elias_message {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed; /* norms, then codes */
-    /* offset of each block after the directory; in the decoder, also the last block's end */
+    /* bytes from the directory's end to each block; in the decoder, also to the last block's end */
     uint64_t *offset;
 };
 

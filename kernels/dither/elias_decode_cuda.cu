@@ -31,7 +31,7 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, co
 
 /* Reads the number at *at and moves *at past it. A number n is followed by a zero, which ends the
  * code, or by the next number, whose first bit is a one with n bits after it. Returns 0 if the
- * number is above `limit` or its code does not end before the source's end. */
+ * number is above `limit` or the source ends within the code. */
 __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limit)
 {
     uint32_t n = 1;
@@ -63,7 +63,8 @@ __device__ bool get_sign(const bit_source &in, uint64_t *at, uint32_t *sign)
     return true;
 }
 
-/* Reads the codes of a block. The functions return false if a code is damaged. */
+/* Reads the codes of a block. The functions move a position, in bits, past what they read, and
+ * return false if a code is damaged. */
 struct code_reader {
     const elias_message &e;
     bit_source in;
@@ -91,8 +92,8 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* Moves p.at past one code. The function `synchronise` (kernels/index/self_sync.cuh) calls
-     * it. */
+    /* Moves p.at past one code, for the function `synchronise` (kernels/index/self_sync.cuh). Also
+     * returns false if p.at is at the end of the stretch. */
     __device__ bool skip(code_place &p, const stretch &s) const
     {
         uint32_t code, gap = 1;
@@ -131,9 +132,9 @@ __device__ uint32_t elements_of(const code_reader &r, const code_place &start, u
     return sum;
 }
 
-/* Writes this thread's codes to their places; the first is element `next` of `total`. Sets *done if
- * these codes reach the last element and the block ends after them. Returns false if a code is
- * damaged. */
+/* Writes this thread's codes to their places; the first element that they cover is `next` of
+ * `total`. Sets *done if the codes reach the last element and the block ends after them. Returns
+ * false if a code is damaged, or if the block does not end after the last element. */
 __device__ bool get_codes(uint16_t *to, const code_reader &r, const stretch &s, uint64_t at,
                           uint32_t next, unsigned total, bool *done)
 {

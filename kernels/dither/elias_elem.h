@@ -4,8 +4,8 @@
 /*
  * Elias' recursive (omega) code of the integers from 1 (Elias 1975; QSGD, section 3.1 and
  * appendix). A code ends with a zero. Before the zero is the number in binary. Before the number is
- * its length in bits less one, in binary, and so on down to the length 1. The first bit of a code
- * is sent first.
+ * its length in bits less one, in binary, and so on; a 1 is not written, so the code of 1 is the
+ * zero. The first bit of a code is sent first.
  */
 #include "kernels/base/hd.h"
 

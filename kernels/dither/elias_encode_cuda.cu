@@ -7,7 +7,7 @@ using namespace gcb::elias_codes;
 namespace
 {
 
-/* At most 64 bits, of which n are used; the first bit is the lowest. */
+/* A string of n bits, n <= 64. The first bit of the string is the lowest bit of v. */
 struct bit_string {
     uint64_t v;
     unsigned n;
@@ -30,9 +30,9 @@ __device__ bit_string number_bits(uint32_t n)
 /* The codes of a block that this thread handles. */
 struct code_run {
     uint32_t code[kTileEach];
-    unsigned first, count; /* index and number of elements in the block of `total` elements */
-    unsigned total;
-    unsigned next; /* index after the last nonzero code before this run; used if e.sparse */
+    unsigned first, count; /* the first element's index in the block; number of elements */
+    unsigned total;        /* elements of the block */
+    unsigned next;         /* index after the last nonzero code before this run; used if e.sparse */
 };
 
 struct put_room {
@@ -147,7 +147,8 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elia
         result->length = body_at(e) + end;
 }
 
-/* For put_windows: writes a thread's run, which begins at bit `at` of the block. */
+/* For put_windows (kernels/index/bits.cuh): writes a thread's run, which begins at bit `at` of the
+ * block. */
 struct write_codes {
     const elias_message &e;
     const code_run &r;

@@ -141,14 +141,15 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 }
 
 /* Writes the norms of a message's buckets to its payload: L2 norms, or largest magnitudes. Adds
- * error feedback to x. So does the function for a group below. */
+ * error feedback to x. Used only if tiles do not hold whole buckets. */
 int compute_norms(gcb_device_stream *s, const single &message, bool l2);
 
 /* The sizes of grids 1 and 2 of a group of messages. cut_norms divides these grids among the
- * messages, before the group's table is copied to the device; compute_norms launches them. */
+ * messages, before the group's table is copied to the device; compute_norms launches them. Messages
+ * whose tiles hold whole buckets get no blocks, so their norms and x are left as they are. */
 struct norm_grids {
     uint64_t blocks; /* blocks for maxima or sums of squares */
-    uint64_t norms;  /* blocks for computing norms from the sums */
+    uint64_t norms;  /* blocks for computing L2 norms from the sums; else 0 */
 };
 
 norm_grids cut_norms(const gcb_device_group *g, bool l2);

@@ -9,8 +9,8 @@ using namespace gcb::qsgd;
 namespace
 {
 
-/* Norms are kept as bit patterns and copied to the payload as they are: both the payload and the
- * device are little-endian. */
+/* The shared memory of `encode`. Norms are kept as bit patterns and copied to the payload as they
+ * are: both the payload and the device are little-endian. */
 struct encode_room {
     tile_room codes;
     uint32_t norm[kTile]; /* norms of the tile's buckets */
@@ -81,8 +81,8 @@ __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsi
     }
 }
 
-/* Computes the norms of the tile's buckets and writes them to `out`. Called by all threads of the
- * block. */
+/* Computes the norms of the tile's buckets, sets norm[] in shared memory, and copies them to `out`.
+ * Called by all threads of the block. */
 __device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[kTileEach],
                            const float *x, unsigned here, const gcb_cuda_qsgd &how)
 {
@@ -261,7 +261,7 @@ struct decode_room {
 };
 
 /* Multiplies this thread's values, which were decoded for a norm of 1, by their norms. `first` is
- * the norm of the first value. Returns the largest bit pattern of the norms. */
+ * the bit pattern of the first value's norm. Returns the largest bit pattern of the norms. */
 __device__ uint32_t multiply_by_norms(float (&v)[kTileEach], const norm_run &r, uint32_t first)
 {
     uint32_t largest = first;

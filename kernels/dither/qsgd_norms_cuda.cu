@@ -1,4 +1,5 @@
-/* Computes the norms of buckets that a tile cannot hold, and writes them to the payload. */
+/* Computes the norms of a message whose tiles do not hold whole buckets, and writes them to the
+ * payload. */
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
 
@@ -44,9 +45,9 @@ __device__ bool warp_has_one_norm(const norm_run &r)
     return ballot(r.count && (!r.has_one_norm() || norm != first)) == 0;
 }
 
-/* Raises norms, which were set to 0 before, to the maxima of their buckets. If a whole warp shares
- * a bucket, one thread does one atomic operation, because atomic operations on the same norm wait
- * for each other. */
+/* Raises norms, which were set to 0 before, to the maxima of their buckets. Adds error feedback to
+ * x. If a whole warp shares a bucket, one thread does one atomic operation, because atomic
+ * operations on the same norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const block_work at = find_work(where);
@@ -103,7 +104,7 @@ template <class Where> __global__ void bucket_squares(Where where)
         sum = lane_sum(in.x + from, here, mine, lanes, square_term());
     }
     sum = join_lanes(sum, lanes);
-    if (start < in.n && mine == 0) /* a short last bucket gets all its sums too, some of nothing */
+    if (start < in.n && mine == 0) /* in a short last bucket, sums without elements are 0 */
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 

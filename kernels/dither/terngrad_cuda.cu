@@ -61,8 +61,8 @@ __device__ __forceinline__ void draw_codes(uint32_t (&code)[kTileEach], const fl
         code[i] = i < here ? gcb_dither_trit_of(level_of(drawn[i]), gcb_float_of(drawn[i])) : 0u;
 }
 
-/* Computes the codes of this thread's elements of a message. Returns the number of clamped
- * elements. */
+/* Computes the codes of this thread's elements of a message, and writes their residual if the input
+ * has one. Returns the number of clamped elements. */
 __device__ uint32_t quantise(uint32_t (&code)[kTileEach], const gcb_device_item &item,
                              uint64_t first, uint64_t end, gcb_cuda_terngrad how)
 {
@@ -138,8 +138,8 @@ template <class Where> __global__ void encode_base3(Where where, gcb_cuda_terngr
 
 /* ---- decoding ---- */
 
-/* Reads the scaler of a payload. Returns false in all threads if the scaler is negative, infinite
- * or NaN. */
+/* Reads the scaler of a payload. If the scaler is negative, infinite or NaN, sets the status to
+ * GCB_E_CORRUPT and returns false in all threads. */
 __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *result)
 {
     const uint32_t bits = *reinterpret_cast<const uint32_t *>(in);
