@@ -32,7 +32,7 @@ struct dct_twiddles {
 };
 
 struct dct_room {
-    block_fft_room fft; /* before and after the FFT, the same bytes hold coefficients */
+    block_fft_room fft; /* the same bytes hold the coefficients: results, or an inverse's input */
 };
 
 __device__ __forceinline__ float *coefficients(dct_room &room)

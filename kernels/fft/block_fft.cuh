@@ -150,7 +150,7 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
  */
 
 constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
-constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads; /* fours of a thread */
+constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads; /* groups of four elements */
 
 /* Half of a chunk's length, m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t length)

@@ -32,8 +32,8 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 
 /* ---- elements to numbers ---- */
 
-/* Loads the block's elements, which begin at `start`, as complex numbers. Elements from in.n on are
- * 0. Called by every thread of the block; a barrier follows. */
+/* Loads the block's elements, which begin at `start`, as complex numbers. Adds error feedback.
+ * Elements from in.n on are 0. Called by every thread of the block; a barrier follows. */
 __device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_device_input &in,
                                              uint64_t start)
 {

@@ -108,7 +108,7 @@ __device__ void fill_bins(block_fft_room &room, const gcb_cuda_entries &kept,
     each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
 }
 
-/* Stores the block's numbers as elements, or subtracts them from `from` if this is not NULL. */
+/* Stores the block's numbers as elements or, if `from` is not NULL, stores from - element. */
 __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
                               block_fft_room &room, uint64_t start, uint64_t count)
 {
@@ -125,7 +125,7 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
 }
 
 /* Transforms all numbers of the block as one, and stores the elements from the registers of the
- * last round, or subtracts them from `from` if this is not NULL. x and from point to the block's
+ * last round or, if `from` is not NULL, stores from - element. x and from point to the block's
  * first element. Called by every thread of the block, after a barrier. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
                                 block_fft_room &room, const complex *twiddles)

@@ -9,13 +9,13 @@
 /*
  * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III from its
  * inverse (Makhoul, "A fast cosine transform in one and two dimensions", 1980). The FFT's input is
- * the even elements in order, then the odd elements in reverse. Bin k times exp(-i pi k / 2n) gives
- * coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01: the DCT-III of the
- * DCT-II of x is 2 n x.
+ * the even elements in order, then the odd elements in reverse. Bin k times exp(-i pi k / (2 n))
+ * gives coefficients k and n - k. Scales are those of FFTW's REDFT10 and REDFT01: the DCT-III of
+ * the DCT-II of x is 2 n x.
  */
 
-/* Fills 2 (n/2 + 1) floats with scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the
- * DCT-III. */
+/* Fills `twiddle`, which has 2 (n/2 + 1) floats: pair k is the cosine and the sine of pi k / (2 n),
+ * times scale. scale is 2 for the DCT-II, 1 for the DCT-III. */
 static inline void dct_twiddles(float *twiddle, size_t n, float scale)
 {
     for (size_t k = 0; k <= n / 2; k++) {

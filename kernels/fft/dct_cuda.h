@@ -18,7 +18,7 @@
  *   long    the steps before and after a real FFT of any length by cuFFT
  *
  * Arrays are aligned to 16 bytes. If a coefficient is not finite, result->status becomes
- * GCB_E_SEND_RAW. Functions return 0 or GCB_E_DEVICE.
+ * GCB_E_SEND_RAW. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM.
  */
 GCB_BEGIN_C
 
@@ -28,19 +28,21 @@ GCB_BEGIN_C
  * launchers get point to the first chunk. The table is device memory. */
 struct gcb_cuda_dct {
     uint64_t count, length; /* length: elements of a chunk */
-    /* Each coefficient is multiplied by this factor. For a shorter last chunk it is
-     * sqrt(length / its length), else 1; the block way requires 1. */
+    /* Forward and inverse multiply each coefficient by this factor. For a shorter last chunk it is
+     * sqrt(length of the other chunks / length), else 1; the block way requires 1. */
     float scale;
-    float unitary; /* the inverse multiplies coefficients by this first */
+    /* The inverse also multiplies each coefficient by this factor. So does gcb_cuda_dct_select when
+     * it writes entries. */
+    float unitary;
     const void *table;
 };
 
 /* ---- tables of floats or doubles, filled on the host ---- */
 
-/* The block way's table and its number of bytes. The table has three arrays of complex floats. With
- * m = length / 2, they are m places, of which the first have the twiddle factors of the complex
- * FFT's rounds (block_fft.cuh) and the others are not set; exp(-2 pi i k / length) for k < m; and
- * exp(pi i k / (2 length)) for k <= m. */
+/* The block way's table and its number of bytes. The table has three arrays of complex floats. Let
+ * m = length / 2. The first array has m places. It begins with the twiddle factors of the complex
+ * FFT's rounds (block_fft.cuh), which are fewer than m; the other places are not set. The second
+ * has exp(-2 pi i k / length) for k < m, the third has exp(pi i k / (2 length)) for k <= m. */
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);
 
@@ -57,9 +59,9 @@ void gcb_cuda_dct_from_fft_table(void *table, uint64_t length);
 int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);
-/* Transforms the coefficients that a message keeps; the first chunk begins at position 0 of the
- * message. Writes each element once. If `from` is not NULL, writes from - elements instead of the
- * elements; gcb_cuda_dct_unfold does the same. */
+/* Transforms the coefficients that a message kept; the others are 0. The first chunk begins at
+ * position 0 of the message. Writes each element once. If `from` is not NULL, writes from - element
+ * instead of each element; gcb_cuda_dct_unfold does the same. */
 int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d);

@@ -7,8 +7,8 @@
 
 using namespace gcb;
 
-/* Each thread handles one element or one bin. Neighbouring threads access neighbouring elements, or
- * every second one. */
+/* A thread handles one element or one bin in each turn of its loop. Neighbouring threads access
+ * neighbouring elements, or every second one. */
 namespace
 {
 

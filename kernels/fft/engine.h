@@ -50,7 +50,7 @@ struct gcb_fft_chunks {
 struct gcb_fft_engine_ops {
     /* Sets *state. Returns 0 or GCB_E_NOMEM. The caller destroys *state on failure, too. */
     int (*create)(void **state, const struct gcb_fft_need *need);
-    void (*destroy)(void *state); /* may be NULL */
+    void (*destroy)(void *state); /* state may be NULL */
     /* As gcb_fft_forward and gcb_fft_inverse. */
     void (*forward)(void *state, const float *x, float *bins);
     void (*inverse)(void *state, float *bins, float *x);
@@ -80,7 +80,8 @@ static inline uint64_t gcb_fft_given(const struct gcb_fft_need *need, uint64_t c
     return c + 1 == need->chunks ? need->length - need->zeros : need->length;
 }
 
-/* A worker gets at least this many floats. For fewer, waking it costs more than it saves. */
+/* The least number of floats for each of several workers: waking a worker for fewer floats costs
+ * more than it saves. */
 #define GCB_FFT_SHARE 16384
 
 /* The number of workers to use for `floats` floats in `most` pieces of work: at least one, at most

@@ -138,7 +138,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
     }
 }
 
-/* ---- chunks apart ---- */
+/* ---- some of the chunks ---- */
 
 unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers)
 {
@@ -156,8 +156,8 @@ unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers)
     return group;
 }
 
-/* Returns the part that has the chunks, and sets their numbers in this part. The shorter chunk has
- * one worker's room. */
+/* Returns the part that has the chunks, and sets their numbers in this part. The part of a shorter
+ * last chunk has scratch for one worker only. */
 static const struct part *part_of(const struct gcb_fft *fft, struct gcb_fft_chunks *which)
 {
     const bool last = fft->parts[1].ops && which->first == fft->parts[1].chunk;

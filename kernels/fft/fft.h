@@ -18,8 +18,8 @@
  * x. The inverse ignores the imaginary part of a chunk's first bin and, for even L, of its last
  * bin.
  *
- * The last `zeros` of the n elements may be missing in x: forward adds them as zeros, and inverse
- * drops them. So a caller can pad a message to a length that our own FFT can transform
+ * x does not have the last `zeros` of the n elements: forward adds them as zeros, and inverse drops
+ * them. So a caller can pad a message to a length that our own FFT can transform
  * (gcb_fft_zeros).
  *
  * Threads share the chunks. Our own FFT gives the same bytes on every CPU and with any number of
@@ -35,10 +35,10 @@
  * FFTW takes scratch of one chunk per busy thread, except that a whole real DFT is done in the
  * caller's bins. A DCT also needs a table as large as a chunk, and planning needs a buffer of one
  * transform. Forward and inverse do not allocate, but FFTW itself may, while it executes lengths
- * with a large prime factor. FFTW ends the process when it finds no memory. So before planning,
- * gcb_fft_create checks that the memory can be allocated, and returns GCB_E_NOMEM if not. Callers
- * of forward or inverse should call gcb_fft_has_room first. Another thread or process may still
- * take the memory in between.
+ * with a large prime factor. FFTW ends the process when it finds no memory. So before planning for
+ * a length of at least 65,536, gcb_fft_create checks that the memory can be allocated, and returns
+ * GCB_E_NOMEM if not. Callers of forward or inverse should call gcb_fft_has_room first. Another
+ * thread or process may still take the memory in between.
  *
  * A process has one FFTW planner. This family guards it with its own lock, sets its number of
  * threads, and forgets its wisdom after measuring, so that later estimated plans do not change. A
@@ -73,11 +73,12 @@ static inline uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
 }
 
 /* The smallest even number of at least n that has no prime factors except 2, 3, 5 and 7; 0 for n =
- * 0. n is at most 2^62. */
+ * 0. n is at most 2^61. */
 uint64_t gcb_fft_smooth(uint64_t n);
 
-/* The number of zeros to append to n elements so that the last chunk has a length of
- * gcb_fft_smooth, but at most `chunk`. 0 if the last chunk is as long as the others. */
+/* The number of zeros to append to n elements, so that the last chunk, of r elements, gets length
+ * gcb_fft_smooth(r), but at most `chunk`. 0 if the last chunk is as long as the others. chunk = 0:
+ * one chunk of n. */
 uint64_t gcb_fft_zeros(uint64_t n, uint64_t chunk);
 
 /* True if this build can transform a chunk of this length: with FFTW any length. */

@@ -11,7 +11,7 @@
  * 4096 there are kernels with one read and one write (block_fft.cuh). For chunks of 4096, a kernel
  * can choose the largest bins before it writes anything.
  *
- * Arrays are aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
+ * Arrays are aligned to 16 bytes. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM.
  */
 GCB_BEGIN_C
 
@@ -23,14 +23,14 @@ GCB_BEGIN_C
 /* The chunks to transform: `count` elements in all, a multiple of `length`. If `count` is 0, none
  * of the launchers below may be called. */
 struct gcb_cuda_block_fft {
-    uint64_t count, length; /* length: of a chunk, 8 to 4096 */
-    const void *table;      /* device memory */
+    uint64_t count, length; /* length: of a chunk, a power of two from 8 to 4096 */
+    const void *table;      /* filled by gcb_cuda_fft_block_table; in device memory */
 };
 
 /* The table's number of bytes, and a function that fills it on the host. The table has two arrays
- * of complex floats. With m = length / 2, they are m places, of which the first have the twiddle
- * factors of the complex FFT's rounds (block_fft.cuh) and the others are not set; and exp(-2 pi i k
- * / length) for k < m. */
+ * of m = length / 2 complex floats. The first array begins with the twiddle factors of the complex
+ * FFT's rounds (block_fft.cuh), which are fewer than m; its other places are not set. The second
+ * has exp(-2 pi i k / length) for k < m. */
 uint64_t gcb_cuda_fft_block_bytes(uint64_t length);
 void gcb_cuda_fft_block_table(void *table, uint64_t length);
 
@@ -41,13 +41,13 @@ int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
                                const struct gcb_cuda_block_fft *f, struct gcb_device_result *most);
 
 struct gcb_cuda_fft_inversion {
-    float unitary;     /* bins are multiplied by this first */
+    float unitary;     /* 1 / sqrt(length): bins are multiplied by this first */
     const float *from; /* the tensor to subtract the elements from (count floats), or NULL */
 };
 
-/* Transforms the bins that a message keeps; the first chunk begins at position 0 of the message.
- * Ignores the imaginary parts of bins that are real in a real transform. Writes each element once,
- * or from - element if how->from is not NULL. */
+/* Transforms the bins that a message kept; the others are 0. The first chunk begins at position 0
+ * of the message. Ignores the imaginary parts of bins that are real in a real transform. Writes
+ * each element once, or from - element if how->from is not NULL. */
 int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
                                const struct gcb_cuda_block_fft *f,
@@ -81,7 +81,7 @@ int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *b
  * chunks whose reach is too small, usually few or none, are done again.
  */
 struct gcb_cuda_fft_selection {
-    struct gcb_cuda_chosen to; /* laid out for all positions */
+    struct gcb_cuda_chosen to; /* gcb_cuda_chosen_lay_out: for all positions of the message */
     struct gcb_cuda_chunks cut;
     float *value; /* the chosen bins as pairs, in unitary scale; aligned to 16 bytes */
     float unitary;
@@ -96,8 +96,8 @@ int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_s
                         const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f);
 
 /* Does the chunks again whose reach is too small. Called after c->most has got the largest part of
- * the whole message; `in` is as gcb_cuda_fft_select left it. If the largest part is not finite,
- * result->status becomes GCB_E_SEND_RAW. */
+ * the whole message. in->x is as gcb_cuda_fft_select left it, so in->compensated must be 1 if there
+ * is a residual. If the largest part is not finite, result->status becomes GCB_E_SEND_RAW. */
 int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
                           const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
                           struct gcb_device_result *result);

@@ -9,7 +9,8 @@
  * all lanes, so it must exist for c >= count, too. `dct` chooses the DCT-II and DCT-III of
  * kernels/fft/engine.h instead of the DFT. `room` and `spare` are scratch, aligned to a vector:
  * each is half of gcb_fft_room floats. If all lanes have chunks, `spare` may instead be the memory
- * of the bins: forward writes bins, and inverse reads them, while it does not need `spare`.
+ * of the bins: forward writes the bins after its last use of `spare`, and inverse reads them before
+ * its first.
  */
 typedef void gcb_fft_forward_fn(const struct gcb_fft_steps *steps, const float *const *x,
                                 float *const *bins, unsigned count, bool dct, float *room,
@@ -27,7 +28,7 @@ typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const flo
 
 /*
  * The passes of a long DFT (struct gcb_fft_long). `room` is scratch of gcb_fft_room floats for a
- * column or a row, aligned to a vector. b is a multiple of the number of lanes.
+ * column or a row, aligned to a vector. b and rows' k are multiples of the number of lanes.
  *
  * columns: transforms columns b to b + lanes - 1 of x, as far as they exist, multiplies result k of
  *          column c by exp(-2 pi i k c / m), and writes the products to `rows`. x has `given`

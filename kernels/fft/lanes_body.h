@@ -51,7 +51,8 @@ FORCE void reversed_next(struct reversed *v, const struct gcb_fft_steps *steps)
     }
 }
 
-/* Does the butterflies of the next `count` numbers. *v belongs to the next butterfly. */
+/* Does the butterflies of the first round whose results are the next `count` numbers. *v is at the
+ * first of these butterflies, and moves past the last. */
 FORCE void first_round(const struct gcb_fft_steps *steps, struct reversed *v,
                        const struct number *restrict from, struct number *restrict to, size_t count,
                        unsigned R)
@@ -180,7 +181,8 @@ FORCE void numbers_to_bins(const struct gcb_fft_steps *steps, struct number *z, 
     }
 }
 
-/* Makes numbers, times two and with their parts swapped, from bins or coefficients, in place. */
+/* Makes numbers, times two and with their parts swapped (join_pair), from bins or coefficients, in
+ * place. */
 FORCE void bins_to_numbers(const struct gcb_fft_steps *steps, struct number *z, bool dct)
 {
     const size_t m = steps->m;
@@ -214,7 +216,7 @@ FORCE void load_tile(lane *r, const float *const *x, size_t at)
 FORCE void store_tile(float *const *x, lane *r, size_t at, unsigned count)
 {
     turn_round(r);
-    if (count == LANES) /* apart, so that r stays in registers */
+    if (count == LANES) /* a loop of its own, so that r stays in registers */
         for (unsigned c = 0; c < LANES; c++)
             put_up(x[c] + at, r[c], LANES);
     else
@@ -228,9 +230,9 @@ FORCE float *element(lane *v, unsigned c)
     return (float *)(void *)v + c;
 }
 
-/* Where elements or coefficients of a chunk are among the parts of m numbers: each is `step` parts
- * after the one before. Elements of a DCT are `folded`. After an inverse, the parts of each number
- * are `swapped` (join_pair). */
+/* Where the floats of a chunk (elements, bins or coefficients) are among the parts of m numbers:
+ * each is `step` parts after the one before. Elements of a DCT are `folded`. After an inverse, the
+ * parts of each number are `swapped` (join_pair). */
 struct order {
     int step;
     bool folded, swapped;
@@ -241,7 +243,7 @@ FORCE ptrdiff_t place_of(size_t e, size_t m, struct order order)
     return (ptrdiff_t)((order.folded ? folded(e, m) : e) ^ order.swapped) * order.step;
 }
 
-/* Reads elements or coefficients `at` to end - 1 of each chunk. Element 0 is at v. */
+/* Reads floats `at` to end - 1 of each chunk. The place of float 0 is v, even if at > 0. */
 FORCE void load_chunks(lane *v, const float *const *x, size_t at, size_t end, size_t m,
                        struct order order)
 {
@@ -273,9 +275,10 @@ FORCE void store_chunks(float *const *x, lane *v, size_t at, size_t end, size_t 
             x[c][at] = *element(&v[place_of(at, m, order)], c);
 }
 
-/* ---- the two functions ---- */
+/* ---- forward and inverse ---- */
 
-/* Coefficients from m on are in the other parts of numbers, downwards (numbers_to_bins). */
+/* The place of float 0 for load_chunks and store_chunks of coefficients m to 2 m - 1. These are the
+ * imaginary parts of numbers m to 1, in this order (numbers_to_bins). */
 #define FROM_M(z, m) ((lane *)(z) + 4 * (m) + 1)
 
 void NAME(forward)(const struct gcb_fft_steps *steps, const float *const *x, float *const *bins,
@@ -335,8 +338,8 @@ FORCE struct number long_twiddle(const struct gcb_fft_long *f, uint32_t k, uint3
                (struct number){base[0] - zero, base[1] - zero});
 }
 
-/* The next group of columns, or of rows, reads and writes the lines after those of this one. They
- * are fetched while their pages are in the TLB. A fetch after the end does nothing. */
+/* Prefetch a cache line that the next group of columns or rows reads or writes. It follows a line
+ * of the current group, so its page is in the TLB now. Past an array's end this does nothing. */
 #define FETCH(p) __builtin_prefetch(p, 0, 2)
 #define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 2)
 
