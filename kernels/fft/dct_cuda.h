@@ -17,8 +17,9 @@
  *   steps   other even lengths up to 4096 with the factors 2, 3, 5 and 7: kernels/fft/fft_cuda.h
  *   long    the steps before and after a real FFT of any length by cuFFT
  *
- * Arrays are aligned to 16 bytes. If a coefficient is not finite, result->status becomes
- * GCB_E_SEND_RAW. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM.
+ * Arrays are aligned to 16 bytes. In the long way, 8 bytes are enough for bins, 4 for other arrays.
+ * If a coefficient is not finite, result->status becomes GCB_E_SEND_RAW. Functions return 0,
+ * GCB_E_DEVICE or GCB_E_NOMEM.
  */
 GCB_BEGIN_C
 
