@@ -1,6 +1,5 @@
 #include "kernels/fft/block_rfft.cuh"
 #include "kernels/memory/feedback.cuh"
-#include "kernels/reduce/sum.cuh"
 #include "kernels/select/entries.cuh"
 
 using namespace gcb;
