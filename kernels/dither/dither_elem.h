@@ -4,9 +4,9 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * Stochastic rounding of |x| * scale to the integers 0..levels (QSGD section 3.1; TernGrad has one
- * level). With t = min(|x| * factor * inv, levels) and l = floor(t), the result is l + 1 with
- * probability t - l, and l otherwise.
+ * Stochastic rounding of |x| * levels / norm to the integers 0..levels (QSGD section 3.1; TernGrad
+ * has one level). With t = min(|x| * factor * inv, levels) and l = floor(t), the result is l + 1
+ * with probability t - l, and l otherwise.
  *
  * `factor` is a power of two (1 except for extreme norms), so that |x| * factor is exact wherever
  * it matters, and inv = levels / (norm * factor) neither overflows nor loses bits.

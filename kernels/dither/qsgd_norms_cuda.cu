@@ -81,8 +81,8 @@ template <class Where> __global__ void bucket_maxima(Where where)
 
 /* ---- L2 norms ---- */
 
-/* Computes the sum of squares of each sum block of every bucket; `lanes` lanes share a sum block.
- * Adds error feedback to x. */
+/* Computes the sum of squares of each sum block (kernels/reduce/sum.cuh) of every bucket; `lanes`
+ * lanes share a sum block. Adds error feedback to x. */
 template <class Where> __global__ void bucket_squares(Where where)
 {
     const block_work at = find_work(where);

@@ -37,7 +37,7 @@ __device__ __forceinline__ float &scale_of(const gcb_device_item &item)
 }
 
 /* Computes the scaler, and writes it to the scratch and to the payload. Adds error feedback to x.
- * clip = 0: the scaler is the largest magnitude. */
+ * The scaler is the largest magnitude or, if smaller and not 0, `clip` standard deviations. */
 int compute_scale(gcb_device_stream *s, const single &message, double clip);
 
 /* Divides grid 2 among the messages of a group. Returns its number of blocks. Called before the

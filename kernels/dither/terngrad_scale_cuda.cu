@@ -1,4 +1,5 @@
-/* Computes TernGrad's scaler: the largest magnitude, or a number of standard deviations. */
+/* Computes TernGrad's scaler: the largest magnitude or, with clipping, a number of standard
+ * deviations if that is smaller and not 0. */
 #include "kernels/dither/terngrad.cuh"
 
 #include "kernels/memory/feedback.cuh"

@@ -98,8 +98,8 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
 }
 
 /* Does the FFT's last round and the work of split_numbers, with the numbers in registers between
- * the two. Only for a transform that fills the block. Is called like split_numbers, and returns the
- * same. */
+ * the two. Only for a transform that fills the block. Called by every thread of the block, after a
+ * barrier; a barrier follows. Returns the largest part among the bins of this thread. */
 __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
