@@ -110,7 +110,7 @@ unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers);
 void gcb_fft_forward_chunks(const struct gcb_fft *fft, const float *x,
                             const struct gcb_fft_chunks *which, float *bins);
 
-/* The inverse of gcb_fft_forward_chunks. which->apart is 1. bins is overwritten. */
+/* The inverse of gcb_fft_forward_chunks. which->apart must be 1. bins is overwritten. */
 void gcb_fft_inverse_chunks(const struct gcb_fft *fft, float *bins,
                             const struct gcb_fft_chunks *which, float *x);
 

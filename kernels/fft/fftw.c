@@ -163,7 +163,7 @@ static void run_jobs(void *(*work)(char *), char *first, size_t size, int count,
  * if it gets no memory. The heap grows by 0.44 MB for the tables (version 3.3.10, measured). */
 #define TABLES_ROOM 262144
 
-/* Makes FFTW's tables in the first call. The caller holds the planner's lock. Returns true if the
+/* Makes FFTW's tables unless they exist. The caller holds the planner's lock. Returns true if the
  * tables exist. */
 static bool start_fftw(void)
 {
