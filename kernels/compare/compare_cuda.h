@@ -21,7 +21,7 @@ GCB_BEGIN_C
 uint64_t gcb_cuda_compare_scratch(uint64_t n);
 
 /* Fills *out. All pointers are device memory. Takes two launches and reads each element of x and y
- * once. Returns 0 or GCB_E_DEVICE. */
+ * once. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
 int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
                      const float *y, uint64_t n, void *scratch);
 

@@ -7,7 +7,7 @@
  * The steps between a real FFT and the stages after it, bit for bit as in
  * src/lib/sparse/transform_fft.c: powers, by which bins are ordered, and the scaling of chosen or
  * decoded bins. A bin is a pair (re, im). Arrays are aligned to 16 bytes, arrays of bins to 8.
- * Functions return 0 or GCB_E_DEVICE.
+ * Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

@@ -9,7 +9,7 @@
  * is cut into pieces of `length` elements, a power of two. The rest is cut into smaller powers of
  * two, whose coefficients are brought to the same scale. The first launch does up to twelve
  * stages, and each further launch does up to four; a launch reads and writes each element once.
- * Arrays are aligned to 16 bytes. Functions return 0 or GCB_E_DEVICE.
+ * Arrays are aligned to 16 bytes. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

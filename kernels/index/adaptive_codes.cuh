@@ -33,7 +33,7 @@ struct gap_codes {
 };
 
 /* Queues a kernel that makes the codes from the counts, as gcb_gap_codes_make does on the CPU.
- * Returns 0 or GCB_E_DEVICE. */
+ * Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
 int make_gap_codes(gcb_device_stream *s, gap_codes *m, const gcb_cuda_chosen &c);
 
 } /* namespace gcb */

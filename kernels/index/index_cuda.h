@@ -6,7 +6,7 @@
 /*
  * Writes and reads the positions of the sparse codec on the device, in formats of
  * src/lib/sparse/index_*.c. There are two launchers for each format that the device has. They
- * return 0 or GCB_E_DEVICE.
+ * return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 

@@ -9,8 +9,8 @@
  * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the
  * `range` codec. If max and mantissa are given, encoding is one launch that reads each element
  * once. Otherwise two more launches and one more read come first, to choose what is not given.
- * Functions return 0 or GCB_E_DEVICE. Payloads, tensors, scratch and results are device memory; x
- * is aligned to 16 bytes.
+ * Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE. Payloads, tensors, scratch and results are
+ * device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
