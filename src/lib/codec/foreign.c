@@ -166,6 +166,7 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
 {
     const char *name = foreign->own.name, *text = foreign->own.params ? foreign->own.params : "";
     const bool encodes = foreign->own.encode != NULL;
+    const size_t most = encodes ? GCB_MOST_FOREIGN : MOST_NAMED;
     struct entry *e;
 
     for (size_t i = 0; i < count; i++) {
@@ -173,8 +174,10 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
         if (strcmp(e->name, name) != 0 || strcmp(e->text, text) != 0 ||
             (encodes && !e->foreign.own.encode))
             continue;
-        if (encodes)
+        if (encodes) {
             e->foreign = *foreign;
+            e->codec.timed = foreign->timed;
+        }
         *out = &e->codec;
         return 0;
     }
@@ -184,9 +187,9 @@ int gcb_foreign_add(const struct gcb_codec **out, const struct gcb_foreign *fore
                             "'%s' cannot be the name of a method of your own: it has a '/', no "
                             "spaces and at most 63 bytes; its parameters have at most 127",
                             gcb_show(name).text);
-    if (count == sizeof(entries) / sizeof(*entries) || (encodes && can_encode == GCB_MOST_FOREIGN))
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "a process has at most %d methods of its own",
-                            GCB_MOST_FOREIGN);
+    if ((encodes ? can_encode : count - can_encode) == most)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "a process has at most %zu methods of its own",
+                            most);
     e = gcb_alloc_zero(1, sizeof(*e));
     if (!e)
         return gcb_diag_nomem(diag, sizeof(*e), "a method");

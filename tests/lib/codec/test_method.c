@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/lib/codec/foreign.h"
 #include "src/lib/codec/method.h"
 #include "tests/support/comma.h"
 #include "tests/support/test.h"
@@ -284,7 +285,36 @@ static void equals(void **state)
     }
 }
 
+static int never_called(void *ctx, const struct gcb_own_at *at, const float *x, uint64_t n,
+                        void *out, size_t room, size_t *length, struct gcb_diag *diag)
+{
+    return GCB_E_INTERNAL;
+}
+
+/* Methods that only rows name leave room for methods that can encode. */
+static void named_methods_end(void **state)
+{
+    const struct gcb_codec *codec;
+    struct gcb_foreign named = {{.name = "of/rows"}, .timed = "inside"};
+    char params[16];
+    int err = 0;
+
+    named.own.params = params;
+    for (unsigned i = 0; !err && i < 200; i++) {
+        snprintf(params, sizeof(params), "number=%u", i);
+        err = gcb_foreign_add(&codec, &named, NULL);
+    }
+    assert_int_equal(err, GCB_E_UNSUPPORTED);
+    named.own.encode = never_called;
+    assert_int_equal(gcb_foreign_add(&codec, &named, NULL), 0);
+    assert_string_equal(codec->timed, "inside");
+    named.timed = "round_trip";
+    assert_int_equal(gcb_foreign_add(&codec, &named, NULL), 0);
+    assert_string_equal(codec->timed, "round_trip");
+}
+
 RUN_TESTS(cmocka_unit_test(labels), cmocka_unit_test(equals), cmocka_unit_test(parses_specs),
           cmocka_unit_test(parses_with_a_comma), cmocka_unit_test(full_spec_reads_back),
           cmocka_unit_test(explains_errors), cmocka_unit_test(tables_are_sound),
-          cmocka_unit_test(params_travel), cmocka_unit_test(memories), cmocka_unit_test(assigns))
+          cmocka_unit_test(params_travel), cmocka_unit_test(memories), cmocka_unit_test(assigns),
+          cmocka_unit_test(named_methods_end))
