@@ -24,9 +24,9 @@ struct gcb_rbuf {
 };
 
 /* Returns the next n bytes for the caller to fill, and counts them as written. Returns NULL and
- * sets `failed` if they do not fit. n may be 0. */
+ * sets `failed` if they do not fit, or if `failed` was set before. n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
-/* Appends n bytes from `v`. */
+/* Appends n bytes from `v`, or nothing if gcb_wbuf_take returns NULL. */
 static inline void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n)
 {
     uint8_t *p = gcb_wbuf_take(w, n);
@@ -35,14 +35,14 @@ static inline void gcb_put(struct gcb_wbuf *w, const void *v, uint64_t n)
         memcpy(p, v, n);
 }
 
-/* Append a value. */
+/* Append a value as gcb_put does. */
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
 void gcb_put_f32(struct gcb_wbuf *w, float v);
 
-/* Returns the next n bytes and counts them as read. Returns NULL and sets `failed` if there are
- * fewer. */
+/* Returns the next n bytes and counts them as read. Returns NULL and sets `failed` if fewer than n
+ * bytes are left, or if `failed` was set before. */
 static inline const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
 {
     const uint8_t *p;
@@ -62,7 +62,7 @@ static inline size_t gcb_rbuf_left(const struct gcb_rbuf *r)
     return r->failed ? 0 : r->len - r->pos;
 }
 
-/* Read a value. Return 0 and set `failed` if it is missing. */
+/* Read a value. Return 0 and set `failed` if too few bytes are left for the value. */
 uint8_t gcb_get_u8(struct gcb_rbuf *r);
 uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);

@@ -8,7 +8,7 @@
 
 #define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
 #define FLAGS_AT 5    /* offset of the flags */
-#define FIXED_BYTES 8 /* from the magic to the parameter count */
+#define FIXED_BYTES 8 /* bytes of the fields before the lengths */
 
 static const uint8_t magic[3] = {'G', 'C', 'B'};
 
@@ -22,7 +22,7 @@ size_t gcb_frame_tail(const struct gcb_frame *f)
     return f->flags & GCB_WIRE_CHECKSUM ? GCB_CHECKSUM_BYTES : 0;
 }
 
-/* Appends a length of 4 bytes, or 8 if the frame is wide. */
+/* Appends a length in 4 bytes, or in 8 bytes if the frame is wide. */
 static void put_length(const struct gcb_frame *f, struct gcb_wbuf *out, uint64_t v)
 {
     if (f->flags & GCB_WIRE_WIDE)
@@ -118,8 +118,8 @@ static bool holds_tensor(const struct gcb_frame *f)
 }
 
 /*
- * A wide frame may have small numbers: the encoder chooses the width from the longest possible
- * payload, before it knows the payload's length.
+ * A wide frame is valid even if its lengths fit in 4 bytes: the encoder chooses the width from the
+ * longest possible payload, before it knows the payload's length.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag)

@@ -29,33 +29,33 @@
  * have 8 bytes. */
 enum gcb_wire_flags { GCB_WIRE_STORED = 1, GCB_WIRE_CHECKSUM = 2, GCB_WIRE_WIDE = 4 };
 
-/* The fields of a frame. */
 struct gcb_frame {
     uint8_t codec;          /* wire id */
     uint8_t flags;          /* enum gcb_wire_flags */
-    enum gcb_dtype source;  /* source element type */
-    uint64_t count;         /* elements */
+    enum gcb_dtype source;  /* element type of the tensor before encoding */
+    uint64_t count;         /* elements of the tensor */
     uint64_t payload_bytes; /* without the checksum */
     uint8_t param_bytes;    /* number of bytes in `params` that are used */
     uint8_t params[GCB_WIRE_MAX_PARAMS];
 };
 
-/* Bytes of the frame before the payload. */
+/* Return the number of bytes of a frame before the payload, and after it. They depend only on
+ * `flags` and `param_bytes`. */
 size_t gcb_frame_head(const struct gcb_frame *f);
-/* Bytes of the frame after the payload. */
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
 /* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later.
  * Sets out->failed if they do not fit, or if a length needs a wide frame. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
-/* Rewrites the fields before the parameters, such as the lengths, of a frame that begins at
- * `head`. */
+/* Rewrites the fields before the parameters, such as the lengths, of the frame that begins at
+ * `head`. Both *f and that frame must have the flag GCB_WIRE_WIDE, or neither. */
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 
 /*
  * Parses and validates a message of `length` bytes, which may be hostile. Sets *payload to the
  * message's payload, borrowed. Does not check the checksum. Returns 0 or:
- *   GCB_E_CORRUPT      not a message, or cut, or its lengths contradict each other
+ *   GCB_E_CORRUPT      not a message, or cut, or a field is out of range, or the lengths
+ *                      contradict each other
  *   GCB_E_UNSUPPORTED  a newer version, or unknown flags
  *   GCB_E_INVALID      `message` is NULL, but `length` is not 0
  * After an error *f and *payload are unchanged.
