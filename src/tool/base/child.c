@@ -16,7 +16,7 @@
 #include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
-#define POLL_MS 50      /* milliseconds between two checks of the limits while reading */
+#define POLL_MS 50      /* most milliseconds between two checks of the limits while reading */
 #define EXIT_POLL_MS 2  /* milliseconds between two checks whether the child has ended */
 #define GRACE_SECONDS 2 /* wait between SIGTERM and SIGKILL */
 
@@ -217,7 +217,7 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
     int err = 0, how = 0;
 
     if (c->pid > 0) {
-        if (c->limits.talks) /* the child reads to the end of its input */
+        if (c->limits.talks) /* the end of its input tells the child to end */
             close(c->fd);
         /* Read the rest, because a child that writes to a full pipe does not end. */
         if (c->out && !feof(c->out) && !ferror(c->out))

@@ -7,16 +7,18 @@
 
 #include "src/lib/base/diag.h"
 
-/* How to run a child process. */
+/* How to run a child process. Once a limit is reached, reading its output fails, and
+ * gcb_child_finish ends the child. */
 struct gcb_child_limits {
-    double seconds; /* the child is ended after this time; 0: never */
-    /* called many times a second while `out` is read and in gcb_child_finish; true ends the child;
-     * may be NULL */
+    double seconds; /* time limit, from gcb_child_start on; 0: none */
+    /* True if the child must end. Called many times a second while the output is read and in
+     * gcb_child_finish. May be NULL. */
     bool (*stop)(void *ctx);
     void *ctx;
     bool search; /* look for argv[0] in $PATH */
     /* Standard input and output of the child are a socket. `fd` of struct gcb_child is its other
-     * end, and `out` is NULL. The caller sets `deadline` before it waits for the child. */
+     * end, and `out` is NULL. To limit the wait in gcb_child_finish, set `deadline` of struct
+     * gcb_child before that call. */
     bool talks;
     const char *folder; /* working directory of the child; NULL: that of this process */
 };
@@ -28,7 +30,7 @@ struct gcb_child_limits {
  */
 struct gcb_child {
     pid_t pid;       /* 0: there is no process to wait for */
-    FILE *out;       /* standard output of the child; reading fails once a limit is reached */
+    FILE *out;       /* standard output of the child; NULL if the child talks */
     FILE *errs;      /* standard error of the child, quoted if the child fails */
     int fd;          /* read end of the child's standard output, owned by `out`; or the socket,
                       * which gcb_child_finish closes */
@@ -37,14 +39,17 @@ struct gcb_child {
     double cpu;      /* processor seconds of the child and of the processes that it waited for; set
                       * by gcb_child_finish */
     struct gcb_child_limits limits;
-    bool late, stopped; /* ended by the time limit; ended by `stop` */
+    bool late, stopped; /* the deadline has passed; `stop` has returned true */
     char name[160];     /* argv[0], escaped, for messages */
 };
 
-/* Starts argv[0], which is a path unless limits->search is set. GCB_E_UNSUPPORTED: $PATH has no
- * such program that may be run. GCB_E_IO: the program cannot be run for another reason. `out` reads
- * through `c`, so *c must stay where it is. Call gcb_child_finish afterwards, even after a
- * failure. */
+/*
+ * Starts argv[0], which is a path unless limits->search is set. `out` reads through `c`, so *c must
+ * stay where it is until gcb_child_finish, which releases everything. After a failure, nothing is
+ * left to release, and gcb_child_finish does nothing. Returns 0 or:
+ *   GCB_E_UNSUPPORTED  limits->search is set, and $PATH has no such program that may be run
+ *   GCB_E_IO           the program cannot be run for another reason
+ */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 

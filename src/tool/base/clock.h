@@ -4,9 +4,9 @@
 /* Returns the seconds since an arbitrary start, by a clock that never goes back. */
 double gcb_clock(void);
 
-/* The seconds that measurements of this process leave out: gcb_clock_leave_out adds to their sum,
- * and gcb_clock_left_out returns it. The process of a plug-in measures itself how long its function
- * takes; the time of the transfer is left out. Not thread-safe. */
+/* gcb_clock_leave_out adds to the sum of the seconds that measurements in this process leave out;
+ * gcb_clock_left_out returns the sum. An example is the time to send a request to the process of a
+ * plug-in, which itself measures how long its function takes. Not thread-safe. */
 void gcb_clock_leave_out(double seconds);
 double gcb_clock_left_out(void);
 

@@ -29,7 +29,6 @@ static uint32_t next_point(const char **s)
     return point;
 }
 
-/* Returns the number of columns of a code point. */
 static size_t point_width(uint32_t point)
 {
     if (point >= 0x300 && point <= 0x36f) /* a combining accent */
@@ -54,7 +53,7 @@ void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head
     size_t before = 0, after = gcb_text_columns(text); /* columns before and after p */
     const char *p = text;
 
-    while (*p) { /* find the end of the first part */
+    while (*p) {
         const char *next = p;
         const size_t width = point_width(next_point(&next));
 
@@ -73,7 +72,7 @@ void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head
 size_t gcb_text_break(const char *text, size_t bytes, size_t width)
 {
     const char *const end = text + bytes;
-    size_t columns = 0, found = 0; /* found: bytes up to the last comma, with the comma */
+    size_t columns = 0, found = 0; /* found: bytes up to the last comma so far */
 
     for (const char *p = text; p < end;) {
         const bool comma = *p == ',';

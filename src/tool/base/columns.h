@@ -8,9 +8,9 @@
 size_t gcb_text_columns(const char *text);
 
 /*
- * Finds the middle part to leave out of a text of more than `keep` columns. The first part has at
- * most `front` columns, which are at most `keep`, and ends at *head. The last part begins at *tail.
- * Both parts together take at most `keep` columns. No code point is split.
+ * Finds the middle part to leave out of a text of more than `keep` columns. The part before it has
+ * at most `front` columns and ends at *head; the part after it begins at *tail. Both parts together
+ * take at most `keep` columns. `front` is at most `keep`. No code point is split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);

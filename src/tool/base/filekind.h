@@ -10,7 +10,7 @@
  */
 struct gcb_filekind {
     const char *name; /* "a NumPy file"; NULL: not recognised */
-    /* what to do, such as "convert it: python3 ..."; may be ""; NULL if `name` is */
+    /* what to do, such as "convert it: python3 ..."; may be ""; NULL if `name` is NULL */
     const char *advice;
 };
 

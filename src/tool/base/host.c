@@ -21,7 +21,7 @@ static void read_line(char *out, size_t size, const char *path)
     fclose(f);
 }
 
-#define MOST_CACHES 8 /* a CPU has fewer caches than this */
+#define MOST_CACHES 8 /* gcb_host_cache looks at this many at most */
 
 /* Reads the model of the first CPU in /proc/cpuinfo. If the file names no model, as on most ARM
  * machines, `out` is "". */

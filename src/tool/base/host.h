@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* The machine, for the environment row. An unknown fact is an empty string, -1 or 0 bytes. */
+/* Facts about the machine, for the `environment` row. An unknown fact is an empty string, -1 or 0
+ * bytes. */
 struct gcb_host {
     char cpu_model[128];
     char kernel[160];

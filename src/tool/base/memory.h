@@ -23,7 +23,7 @@ char *gcb_must_strndup(const char *s, size_t n);
 /* Ends the process; never returns. It is abort until a program sets a function that says why. */
 extern void (*gcb_no_memory)(void);
 
-/* Memory that grows as needed, for a message or other data. Starts zeroed. */
+/* Memory that grows as needed, for a message or other data. A zeroed struct has no memory. */
 struct gcb_room {
     uint8_t *block;
     size_t size;
@@ -31,6 +31,6 @@ struct gcb_room {
 /* Makes the room at least `size` bytes large. Its contents are lost if it grows. Returns 0, or
  * GCB_E_NOMEM with a message that names `what`; then the room is empty. */
 int gcb_room_reserve(struct gcb_room *room, size_t size, const char *what, struct gcb_diag *diag);
-void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
+void gcb_room_fini(struct gcb_room *room); /* a zeroed struct is fine */
 
 #endif

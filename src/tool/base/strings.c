@@ -9,8 +9,8 @@ enum { STRING_BLOCK = 64 << 10 }; /* bytes of a block, unless one string is long
 
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
 {
-    /* size of a new block, and of the last block if it has room: a block of another size holds one
-     * long string and is full */
+    /* Size of a new block. The last block also has this size if it has room for the string, because
+     * a block of another size holds one long string and is full. */
     const size_t block = n + 1 > STRING_BLOCK ? n + 1 : STRING_BLOCK;
     char *at;
 

@@ -21,6 +21,6 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
  * So equal texts have equal pointers. Never NULL. */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
-void gcb_strings_fini(struct gcb_strings *s); /* zeroed is fine */
+void gcb_strings_fini(struct gcb_strings *s); /* a zeroed struct is fine */
 
 #endif

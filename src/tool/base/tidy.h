@@ -19,10 +19,11 @@ int gcb_tidy_enter(const char *path);
 void gcb_tidy_leave(int place);
 
 /*
- * gcb_tidy_hold blocks all signals and stores the old mask in *before; gcb_tidy_let_go restores the
- * mask. Call gcb_tidy_hold before starting a child, and gcb_tidy_let_go after entering the child in
- * the list. Otherwise a signal in between could end this process and leave the child running. The
- * child inherits the blocked signals, unless it gets another mask.
+ * gcb_tidy_hold blocks all signals of the calling thread and stores the old mask in *before;
+ * gcb_tidy_let_go restores the mask. Call gcb_tidy_hold before starting a child, and
+ * gcb_tidy_let_go after entering the child in the list. Otherwise a signal in between could end
+ * this process and leave the child running. The child inherits the blocked signals, unless it gets
+ * another mask.
  */
 void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
