@@ -38,8 +38,8 @@ void gcb_check_fini(struct gcb_check *c)
 
 /* ---- an all-reduce ---- */
 
-/* Returns half the distance from 1 to the next number of the type. NAN if the order of a reduction
- * has no effect, because it adds integers or takes the maximum. */
+/* Returns half the distance from 1 to the next number of the float type that `reduction` adds.
+ * Returns NAN if the order of the values has no effect: for sums of integers and for maxima. */
 static double unit_of(enum gcb_reduction reduction)
 {
     switch (reduction) {

@@ -24,7 +24,7 @@ struct gcb_check {
     unsigned workers;
 };
 
-/* Records what arrived in a round. */
+/* Appends a round. Copies `arrived` if the round is a GCB_ROUND_REDUCE. */
 void gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
                       const struct gcb_arrival *arrived);
 /* Removes all rounds. */

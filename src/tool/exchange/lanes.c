@@ -26,7 +26,7 @@ int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag)
         if (m[first.count].step != m[0].step)
             break;
     err = gcb_replay_plan_init(&load->plan, load->source, &first, &order, NULL, diag);
-    load->plan.layout = load->layout; /* has the messages of `first`, which ends here */
+    load->plan.layout = load->layout; /* has the messages of `first`, which is local */
     load->elements = load->input_bytes = 0;
     for (size_t j = 0; !err && j < load->plan.messages; j++) {
         load->elements += m[j].count;
@@ -49,7 +49,7 @@ static const struct gcb_message_plan *load_message(const struct gcb_load *load, 
 }
 
 /* Writes the gradient of message j of a worker to x, which has room for the elements of the
- * message. Fails as gcb_layout_read. */
+ * message. Returns 0 or an error of reading. */
 static int load_read(const struct gcb_load *load, unsigned worker, size_t j, float *x,
                      struct gcb_diag *diag)
 {
@@ -281,8 +281,8 @@ static void simulate_coding(const struct pass *pass, double seconds, const struc
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-/* Exchanges a message. If a rank fails to encode in the first exchange, all ranks return its error.
- * Any other error ends all ranks. */
+/* Exchanges a message. If a rank fails before its first round in the first exchange, all ranks
+ * return its error. Any other error ends all ranks. */
 static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;
@@ -393,7 +393,8 @@ static int check_message(struct pass *pass, struct message *m)
 
     if (err)
         return err;
-    /* from now on, ranks need not exchange lengths if each has sent the length that it expects */
+    /* from now on, ranks need not exchange lengths if each has sent the length that its encoder
+     * always gives, and all have sent the same length */
     expected = pass->traffic->given - given == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
     /* sends the hash of each rank's gradient to all ranks: a sum in which the others are 0 */
@@ -555,7 +556,8 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
     const double n = workers;
     const enum gcb_collective collective = gcb_method_collective(&lane->method);
     const bool ring = collective == GCB_COLLECTIVE_RING, tree = collective == GCB_COLLECTIVE_TREE;
-    /* sums that follow each other in a ring or tree; a tree encodes before each of them, too */
+    /* number of gradients that a worker adds one after the other, in a ring or tree: a ring adds
+     * n - 1 shares of 1/n of a gradient; a tree also encodes before each sum */
     const double sums = ring ? (n - 1.0) / n : ceil(log2(n));
     struct gcb_cost cost;
     char spec[512];

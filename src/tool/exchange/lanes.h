@@ -30,7 +30,7 @@ struct gcb_load {
  * GCB_E_INVALID: the workers of the first step have different messages. Release with gcb_load_fini,
  * also after a failure. */
 int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
-void gcb_load_fini(struct gcb_load *load); /* zeroed is fine */
+void gcb_load_fini(struct gcb_load *load); /* a zeroed struct is fine */
 
 /* Returns a hash of the messages' names, sizes and types, of which messages are sent dense, and of
  * the number of workers in the source. Ranks with the same messages have the same hash. */
@@ -79,7 +79,7 @@ struct gcb_lane {
      * and for decoding and adding. Otherwise 0. */
     double encode, sum;
 
-    /* results */
+    /* set by gcb_lanes_measure */
 
     double *samples[GCB_TIMES]; /* seconds of each repeat; one allocation for all */
     size_t repeats;
@@ -95,7 +95,7 @@ struct gcb_lane {
 struct gcb_lanes_config {
     struct gcb_net *net;
     const struct gcb_load *load;
-    struct gcb_compute compute; /* not on a device */
+    struct gcb_compute compute; /* `device` must be NULL */
     size_t repeats;             /* at most; the first always runs */
     double seconds; /* no repeat begins once this time has passed since the first began */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
@@ -106,8 +106,8 @@ struct gcb_lanes_config {
 
 /* Runs the lanes. The caller sets the method and the algorithm of each lane (and `encode` and
  * `sum`), and zeroes the rest. Clear each lane with gcb_lane_clear, also after a failure. If a rank
- * fails to prepare, to encode in a first exchange, or to run a serial exchange, all ranks return
- * its error. Any other error ends all ranks (gcb_net_abort). */
+ * fails to prepare, or before the first round of a message's first exchange, or in a serial
+ * exchange, all ranks return its error. Any other error ends all ranks (gcb_net_abort). */
 int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *lanes, size_t count,
                       struct gcb_diag *diag);
 /* Releases the results; the method and the algorithm stay. `encode` and `sum` become 0. */

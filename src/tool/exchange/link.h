@@ -8,7 +8,7 @@
 #define GCB_LINK_SIZES 16 /* most sizes of a pattern */
 
 struct gcb_link {
-    size_t count; /* of `sizes`: all sizes in the pattern `shift`, then all in `pair` */
+    size_t count; /* items of `sizes` in use: those of the pattern `shift`, then those of `pair` */
     struct gcb_link_size {
         enum gcb_pattern pattern;
         int bytes;
@@ -25,7 +25,7 @@ struct gcb_link {
  * GCB_E_NOMEM. Release with gcb_link_fini, also after a failure. */
 int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
                   struct gcb_diag *diag);
-void gcb_link_fini(struct gcb_link *link); /* zeroed is fine */
+void gcb_link_fini(struct gcb_link *link); /* a zeroed struct is fine */
 
 /* Takes one sample of each size. Called by all ranks, at most `repeats` times. */
 void gcb_link_sample(struct gcb_link *link, struct gcb_net *net);

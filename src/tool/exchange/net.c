@@ -24,7 +24,7 @@ struct gcb_net {
     struct gcb_arrival *arrived;
     uint64_t *lengths;  /* bytes that arrive from the rank */
     uint64_t *sending;  /* all-to-all: bytes for the rank */
-    int *counts;        /* four arrays one after the other, for MPI_Alltoallv */
+    int *counts;        /* four arrays: counts and displacements of what arrives, and of what is sent */
     struct gcb_room in; /* what arrives */
     struct gcb_room scratch;
 };
@@ -33,7 +33,7 @@ const char *const gcb_net_algorithm_names[] = {"library", "ring", "doubling", NU
 
 /* ---- combining values ---- */
 
-/* MPI_User_function: add `one` to `acc`. */
+/* Functions for MPI_Op_create: add the values of `one` to `acc`. */
 static void combine_f16(void *one, void *acc, int *count, MPI_Datatype *type)
 {
     gcb_reduction_combine(GCB_SUM_F16, acc, one, (size_t)*count * sizeof(uint16_t));
@@ -242,7 +242,8 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void 
 
 /* ---- room for what arrives ---- */
 
-/* Makes room for `bytes` bytes; the contents may be lost. The room is never NULL. */
+/* Makes room for `bytes` bytes; the contents may be lost. Even for 0 bytes, the block is not
+ * NULL. */
 static int grow(struct gcb_room *room, size_t bytes, struct gcb_diag *diag)
 {
     return gcb_room_reserve(room, bytes ? bytes : 1, "what arrives from other ranks", diag);
@@ -318,7 +319,8 @@ static uint64_t bytes_of(const struct gcb_net *net, int first, int count)
 }
 
 /* Before each step a rank has the bytes of `have` ranks: its own and those of the next ranks of the
- * ring. It gets the bytes of as many further ranks from the rank that is `have` steps further. */
+ * ring. It gets the bytes of at most `have` further ranks from the rank that is `have` steps
+ * further. */
 static void gather_bruck(struct gcb_net *net)
 {
     for (int have = 1; have < net->ranks; have *= 2) {
@@ -437,7 +439,7 @@ static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
     const size_t value = gcb_reduction_size(round->reduction);
     uint64_t at = 0;
 
-    do { /* once even for 0 bytes, so that the round costs a step as with other algorithms */
+    do { /* once even for 0 bytes: MPI is called in each round, as in gather() and scatter() */
         const int length = piece_length(round->bytes - at);
 
         MPI_Allreduce((const uint8_t *)round->data + at, net->in.block + at, length / (int)value,
@@ -524,9 +526,9 @@ static int reduce(struct gcb_net *net, enum gcb_net_algorithm algorithm,
 
 /* ---- a round ---- */
 
-/* Exchanges the lengths of what ranks send, and sets net->lengths and net->sending. Returns true if
- * some rank sends more than `many` bytes. Such a rank sets the highest bit of each length that it
- * sends, because other ranks do not know its total. */
+/* Exchanges the lengths of what ranks send. Sets net->lengths and, in an all-to-all, net->sending.
+ * Returns true if some rank sends more than `many` bytes. Such a rank sets the highest bit of each
+ * length that it sends, because other ranks do not know its total. */
 static bool exchange_lengths(struct gcb_net *net, const struct gcb_round *round, uint64_t many)
 {
     const uint64_t mark = UINT64_C(1) << 63, mine = round->bytes > many ? mark : 0;

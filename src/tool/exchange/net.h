@@ -33,7 +33,8 @@ struct gcb_net;
 enum gcb_net_algorithm { GCB_NET_LIBRARY, GCB_NET_RING, GCB_NET_DOUBLING, GCB_NET_ALGORITHMS };
 extern const char *const gcb_net_algorithm_names[]; /* ends with NULL */
 
-/* Starts MPI. Call it once, before anything else reads the arguments. */
+/* Starts MPI, which takes its own arguments out of *argv. Call it once, before anything else reads
+ * the arguments. Never returns NULL. */
 struct gcb_net *gcb_net_open(int *argc, char ***argv);
 /* Releases `net`, which may be NULL, and ends MPI. */
 void gcb_net_close(struct gcb_net *net);
