@@ -122,8 +122,8 @@ static uint64_t shorter_side(const struct gcb_tensor *t)
     return rows < cols ? rows : cols;
 }
 
-/* Adds the energy of the singular values that keep most for their elements, for each density. The
- * last of these values counts in part. */
+/* For each density, adds the energy of the singular values with the most energy per element of
+ * their vectors. The last of these values counts in part. */
 static int add_singular(const struct work *w, double *kept, struct gcb_diag *diag)
 {
     const float *x = w->x;
@@ -165,7 +165,8 @@ static int add_singular(const struct work *w, double *kept, struct gcb_diag *dia
 }
 
 /* True if add_message measures the transform and tiles of `b` with the shuffle `how`: the group has
- * such tiles, and the shuffle is one of its controls. Never for the decomposition. */
+ * such tiles, and `how` is no shuffle, or a control for this transform and group. False for the
+ * decomposition. */
 static bool fits(const struct basis *b, enum gcb_tensor_group group, int how)
 {
     if ((b->tile == GCB_TILE_KERNEL && group != GCB_GROUP_CONVOLUTION) ||
@@ -180,8 +181,8 @@ static bool fits(const struct basis *b, enum gcb_tensor_group group, int how)
 }
 
 /* Sets infinities and NaNs to 0. If an element is huge, makes all elements small enough for the
- * sums of a transform. The shares of energy in this step and worker stay the same, but it then has
- * hardly any weight in sums over several steps or workers. */
+ * sums of a transform. The shares of energy within this step and worker stay the same. In sums over
+ * several steps or workers, the energy of this step and worker then hardly counts. */
 static void tame_elements(struct work *w)
 {
     float largest = 0.0f;

@@ -11,8 +11,8 @@
  * Empties the processor's caches, in one of two ways.
  *
  * A flush: if the processor can flush single cache lines (kernels/base/flush.h), the private,
- * writable memory of this process is flushed, as /proc/self/maps lists it. Such memory has all
- * tensors, messages, scratch and plans. Code and constants stay in the caches. A flush works with
+ * writable memory of this process is flushed, as /proc/self/maps lists it. It holds all tensors,
+ * messages, scratch and plans. Code and constants stay in the caches. A flush works with
  * any cache; its time depends on the size of the process's memory.
  *
  * A walk: the queue's threads read and write each cache line of a buffer that is larger than the
@@ -25,7 +25,7 @@ struct gcb_evict {
     uint64_t *data;                /* buffer of the walk; NULL until it is needed */
     uint64_t bytes;                /* size of the last flush, or of the walk's buffer */
     const struct gcb_queue *queue; /* borrowed */
-    char *maps;                    /* text of /proc/self/maps */
+    char *maps;                    /* text of /proc/self/maps; NULL if no flush was tried */
 };
 
 /* Flushes once if cpu_flags has GCB_CPU_FLUSH. Allocates the walk's buffer if cpu_flags lacks the
@@ -35,6 +35,6 @@ int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned 
                    struct gcb_diag *diag);
 /* Empties the caches. GCB_E_NOMEM: the first walk after flushes finds no memory for its buffer. */
 int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag);
-void gcb_evict_fini(struct gcb_evict *e); /* zeroed is fine */
+void gcb_evict_fini(struct gcb_evict *e); /* a zeroed struct is fine */
 
 #endif

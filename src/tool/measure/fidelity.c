@@ -154,7 +154,6 @@ static double share(double part, uint64_t whole)
     return whole ? part / (double)whole : NAN;
 }
 
-/* Returns the cosine of the angle between x and y. */
 static double cosine_of(const struct gcb_fidelity *f)
 {
     double c;

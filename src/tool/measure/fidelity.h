@@ -13,7 +13,7 @@
  *
  * An element whose x is an infinity or NaN counts only in `elements`, `nonfinite` and
  * `nonfinite_kept`. All other sums, counts and maxima leave it out. If x is finite but y is not,
- * the sums and figures become infinite or NaN.
+ * the sums that contain y become infinite or NaN, and so does rel_l2.
  */
 struct gcb_fidelity {
     double xx, yy, xy;                     /* sums of x*x, y*y, x*y */
@@ -34,13 +34,13 @@ void gcb_fidelity_add(struct gcb_fidelity *f, const float *x, const float *y, ui
 
 /* Returns the bytes of scratch that gcb_fidelity_add_there needs for n elements. */
 uint64_t gcb_fidelity_scratch(const struct gcb_device *device, uint64_t n);
-/* gcb_fidelity_add for two tensors of n elements on a device. Waits for the batch's earlier work.
+/* Does what gcb_fidelity_add does, for two tensors on a device. Waits for the batch's earlier work.
  * If `f` was zeroed, the sums have the same bits as on the CPU. Returns 0 or GCB_E_DEVICE;
  * GCB_E_INTERNAL: the batch has too little scratch. */
 int gcb_fidelity_add_there(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
                            const float *y_dev, uint64_t n, struct gcb_diag *diag);
 
-/* Adds the sums of `other` to `f`. */
+/* Adds the sums and counts of `other` to `f`. f->max_abs becomes the larger of both maxima. */
 void gcb_fidelity_merge(struct gcb_fidelity *f, const struct gcb_fidelity *other);
 
 /* The figures, over all elements whose x is finite. A figure that is not defined for the input is

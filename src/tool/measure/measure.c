@@ -105,7 +105,8 @@ static bool is_narrow(const struct round *r)
     return true;
 }
 
-/* True if max_time has passed and there are at least two samples of each operation. */
+/* True if there are at least two samples of each operation and the time limit has passed: max_time,
+ * or a larger GCB_MEASURE_GRACE if that applies. */
 static bool out_of_time(const struct round *r)
 {
     const size_t count = r->samples[0]->count;

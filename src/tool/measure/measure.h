@@ -38,7 +38,7 @@ bool gcb_timing_stopped(const struct gcb_timing *timing);
  * is not `strict` may still take this long, so that there is an interval. */
 #define GCB_MEASURE_GRACE 0.01
 
-/* The most samples of a measurement, unless `repeat` is larger. */
+/* The most samples of a measurement if `max_samples` is 0 and `repeat` is not larger. */
 #define GCB_MAX_SAMPLES 10000
 
 /* Why a measurement ended, from best to worst. A total over several measurements has the worst. */
@@ -64,7 +64,7 @@ struct gcb_samples {
 /* Allocates room for the most samples that `timing` can ask for. Ends the process if memory runs
  * out. */
 void gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing);
-void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
+void gcb_samples_fini(struct gcb_samples *s); /* a zeroed struct is fine */
 
 /* An operation that gcb_measure calls again and again. */
 struct gcb_operation {
@@ -75,17 +75,17 @@ struct gcb_operation {
     void *job;
 };
 
-/* Measures the operation into `s`, whose earlier samples are lost. Measuring ends when the room
- * that gcb_samples_init made is full. Returns the first error of the operation or of emptying the
- * caches. */
+/* Measures the operation into `s`, which gcb_samples_init has prepared. Earlier samples are lost.
+ * Measuring ends at the latest when the room of `s` is full. Returns the first error of the
+ * operation or of emptying the caches. */
 int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag);
 
 /*
- * Measures `count` operations in turn, so that a disturbance slows all of them. Each round times
- * each operation once and begins with another operation. The measurement ends when `timing` is
- * satisfied for all operations. `max_time` limits all operations together; `min_time` concerns only
- * operation 0.
+ * Measures `count` operations in turn, so that a disturbance slows all of them. s[k] takes the
+ * samples of ops[k]; all s[k] have the same room. Each round times each operation once and begins
+ * with another operation. The measurement ends when `timing` is satisfied for all operations.
+ * `max_time` limits all operations together; `min_time` concerns only operation 0.
  */
 int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
                         const struct gcb_operation ops[], size_t count, struct gcb_diag *diag);
@@ -127,7 +127,7 @@ void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, do
  */
 #define GCB_STEADY_LEAST 20
 
-/* The state of this rule. Starts zeroed. */
+/* State of the rule that says when a median is precise enough. Starts zeroed. */
 struct gcb_steady {
     size_t looked; /* number of samples at the last check */
     bool narrow;   /* at the last check all intervals were narrow */
@@ -136,8 +136,8 @@ struct gcb_steady {
 /* True if a check is due with `count` samples. The gaps between checks grow, because each check
  * sorts all samples. */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
-/* Stores the result of a check. True if all intervals were narrow at the last check and are narrow
- * at this one. */
+/* Stores the result `narrow` of a check with `count` samples. True if all intervals are narrow at
+ * this check and were narrow at the check before. */
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
 
 /* True if the interval is narrow enough for `precision`. False if there is no interval. */

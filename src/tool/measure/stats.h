@@ -53,8 +53,7 @@ size_t gcb_stats_rank(size_t count);
 
 /*
  * Statistics for comparisons: quantiles, the bootstrap of a median, the sign test, and the
- * correction for many comparisons (docs/method.md, Regressions). The same values and seed give the
- * same result on every machine.
+ * correction for many comparisons (docs/method.md, Regressions).
  */
 
 /*
@@ -64,14 +63,15 @@ size_t gcb_stats_rank(size_t count);
  */
 double gcb_quantile(const double *sorted, size_t count, double q);
 
-/* Stream of Philox of gcb_resample_medians. */
+/* The stream of Philox from which gcb_resample_medians draws. */
 #define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
 /*
  * The bootstrap of the median (Efron: "Bootstrap methods: another look at the jackknife", 1979).
  * Draws `draws` samples, each of `count` values from `values` with replacement, and writes their
  * medians, sorted ascending. Draw j of sample r is the sorted value at index word * count / 2^32,
  * where word is word number r * count + j of Philox with key `seed` and stream GCB_RESAMPLE_STREAM.
- * There are 1 to UINT32_MAX values.
+ * So the same values and seed give the same medians on every machine. There are 1 to UINT32_MAX
+ * values.
  */
 void gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
                           uint64_t seed);

@@ -80,8 +80,8 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
     }
 }
 
-/* Joins the means and central sums of `m`, which has a elements, and `o`, which has b elements, in
- * `m` (Pebay: "Formulas for robust, one-pass parallel computation of covariances and
+/* Joins the means and central sums of `m`, over `a` elements, and of `o`, over `b` elements, in `m`
+ * (Pebay: "Formulas for robust, one-pass parallel computation of covariances and
  * arbitrary-order statistical moments", 2008). */
 static void join_sums(struct gcb_moments *m, const struct gcb_moments *o, double a, double b)
 {
@@ -155,9 +155,9 @@ void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *oth
 
 uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
 {
-    /* bins for each exponent, whose bits are above the 23 bits of the mantissa */
+    /* number of bins for each exponent, which stands above the 23 bits of the mantissa */
     const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT);
-    /* 1: distances are counted from the bin of zeros, which is in the middle */
+    /* distance of the first bins of the octave from the bin of zeros, which is in the middle */
     const size_t first = 1 + (size_t)(e + 127) * each;
     uint64_t count = 0;
 
@@ -166,8 +166,8 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
     return count;
 }
 
-/* Returns the smallest magnitude of bin `i` of either sign. The bin after the last begins at
- * 2^128. */
+/* Returns the magnitude at which bin `i` of either sign begins: 0 for the first bin, 2^128 for the
+ * bin after the last. */
 static double edge(size_t i)
 {
     return i == GCB_HISTOGRAM_BINS ? 0x1p128

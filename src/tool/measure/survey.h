@@ -42,9 +42,9 @@ struct gcb_moments_figures {
 void gcb_moments_figures(struct gcb_moments_figures *out, const struct gcb_moments *m);
 
 /*
- * Counts of values by sign and magnitude, with four bins for each power of two. The bins are the
- * same for all tensors, so histograms can be added. The bin of a magnitude is its bit pattern
- * without the last 21 bits.
+ * Counts of values by sign and magnitude, with four bins for each power of two, and four bins for
+ * all subnormal values. The bins are the same for all tensors, so histograms can be added. The bin
+ * of a magnitude is its bit pattern without the last 21 bits.
  */
 #define GCB_HISTOGRAM_SHIFT 21
 #define GCB_HISTOGRAM_BINS 1020 /* bins of one sign; larger bit patterns are inf or NaN */
@@ -69,8 +69,8 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 /* Returns the share of `count` values among all values of h; NAN if h is empty. */
 double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
 
-/* A bin includes its end nearer to zero, and excludes the other end. The bin of zeros has low =
- * high = 0. */
+/* A bin includes its end nearer to zero, unless this end is 0, and excludes the other end. The bin
+ * of zeros has low = high = 0. */
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;
@@ -123,8 +123,8 @@ int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* a zeroed struct is allowed */
 
-/* Adds a tensor to the sums. The tensor must have the size of the sums and of the plan, and no
- * infinities or NaNs. */
+/* Adds a tensor without infinities and NaNs to the sums. The tensor and the plan must have the size
+ * of the sums. Does nothing if that size has no bins. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
                       const struct gcb_view *x);
 
