@@ -20,7 +20,8 @@ void gcb_must_grow(void *items, size_t *cap, size_t count, size_t size);
 char *gcb_must_strdup(const char *s);
 char *gcb_must_strndup(const char *s, size_t n);
 
-/* Ends the process; never returns. It is abort until a program sets a function that says why. */
+/* Ends the process because memory has run out; never returns. A program may set a function that
+ * prints a message first; the default is abort(). */
 extern void (*gcb_no_memory)(void);
 
 /* Memory that grows as needed, for a message or other data. A zeroed struct has no memory. */

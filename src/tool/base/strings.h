@@ -14,11 +14,12 @@ struct gcb_strings {
     void *kept;        /* a tree (tsearch) of the strings of gcb_strings_keep; NULL: none */
 };
 
-/* Copies n bytes and adds a terminator; `s` owns the copy. Never NULL (src/tool/base/memory.h). */
+/* Returns a copy of n bytes with a terminator, which `s` owns. Ends the process if memory runs
+ * out. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
 /* Returns the copy that an earlier call of this function made of an equal text, or else a new copy.
- * So equal texts have equal pointers. Never NULL. */
+ * So equal texts have equal pointers. Ends the process if memory runs out. */
 const char *gcb_strings_keep(struct gcb_strings *s, const char *text);
 
 void gcb_strings_fini(struct gcb_strings *s); /* a zeroed struct is fine */

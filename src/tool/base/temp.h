@@ -21,12 +21,12 @@ char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX]);
  */
 void gcb_temp_sweep(const char *folder);
 
-/* Sweeps `parent`, then makes a temporary folder in it. Returns the folder's path, which the caller
- * frees with gcb_free. On failure returns NULL and sets errno. */
+/* Calls gcb_temp_sweep for `parent`, then makes a temporary folder in it. Returns the folder's
+ * path, which the caller frees with gcb_free. On failure returns NULL and sets errno. */
 char *gcb_temp_make_folder(const char *parent);
 
-/* Makes an empty file in memory. It has no name and is closed on exec. On failure returns NULL and
- * sets errno. */
+/* Opens an empty file in memory, for reading and writing. The file has no name and is closed on
+ * exec. The caller closes the file. On failure returns NULL and sets errno. */
 FILE *gcb_temp_file(void);
 
 #endif

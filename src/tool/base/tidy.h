@@ -29,7 +29,8 @@ void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
 
 /* Adds a process to the list, or a process group as -id. Returns its place, or -1 if the list is
- * full. Take the child off the list (leave) as soon as it has been waited for. */
+ * full. Call gcb_tidy_leave_child with the place, which may be -1, as soon as the child has been
+ * waited for: another process may get the same id. */
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 

@@ -4,7 +4,7 @@
 
 #include "src/lib/base/text.h"
 
-/* A unit of bytes per second, or of seconds. */
+/* A unit, and its value in bytes per second or in seconds. */
 struct unit {
     const char *name;
     double value;
@@ -50,7 +50,7 @@ static const char *parse_number(const char *s, double *number)
     return gcb_parse_real(digits, number) ? s + n : NULL;
 }
 
-/* Parses a number followed by a unit of the table. */
+/* Parses a number followed by one of `units`, a table that ends with a NULL name. */
 static bool parse_time(const char *s, const struct unit *units, double *seconds)
 {
     double number;
