@@ -27,7 +27,7 @@ struct gcb_check {
 /* Appends a round. Copies `arrived` if the round is a GCB_ROUND_REDUCE. */
 void gcb_check_record(struct gcb_check *c, const struct gcb_round *round,
                       const struct gcb_arrival *arrived);
-/* Removes all rounds. */
+/* Removes all recorded rounds, so that the next exchange can be recorded. */
 void gcb_check_clear(struct gcb_check *c);
 void gcb_check_fini(struct gcb_check *c);
 

@@ -116,7 +116,7 @@ struct pass {
     struct gcb_lane *lane;
     struct message *messages;
     bool phased; /* with a barrier before each round */
-    bool first;  /* the exchange that is checked */
+    bool first;  /* the first exchange of the lane */
     double times[GCB_TIMES];
     struct gcb_traffic *traffic; /* what this rank sends is added here; NULL: not counted */
     struct gcb_check *check;     /* records what arrives; may be NULL */
@@ -438,7 +438,7 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message
 
 /* ---- timing ---- */
 
-/* Exchanges all messages once, as the next step. */
+/* Exchanges all messages once, as step r->step, and compares the updates of all ranks. */
 static void run_pass(struct pass *pass)
 {
     struct measuring *r = pass->all;
@@ -511,7 +511,6 @@ static int prepare(struct measuring *r, struct gcb_lane *lanes, size_t count)
     return gcb_net_agree(r->net, err, r->diag);
 }
 
-/* Adds up the traffic of all ranks. */
 static void add_traffic(struct gcb_net *net, struct gcb_traffic *t)
 {
     gcb_net_add(net, &t->given, 1);

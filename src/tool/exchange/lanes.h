@@ -62,11 +62,12 @@ enum gcb_time {
 
 /* What ranks sent in one or more exchanges. */
 struct gcb_traffic {
-    uint64_t given; /* bytes that ranks gave in all rounds */
+    uint64_t given; /* `bytes` of struct gcb_round, summed over rounds and ranks */
     /* rounds of each kind, of all ranks; of GCB_ROUND_SCATTER: transfers of at least a byte to
      * another rank */
     uint64_t rounds[GCB_ROUND_KINDS];
-    uint64_t bytes[GCB_ROUND_KINDS]; /* on all links, if sent in the best known way (local.h) */
+    /* bytes on all links in rounds of each kind, if sent by the best known algorithm (local.h) */
+    uint64_t bytes[GCB_ROUND_KINDS];
     /* rounds before which a rank exchanged lengths, without shifts, which always do that */
     uint64_t sizes;
 };
@@ -96,7 +97,7 @@ struct gcb_lanes_config {
     struct gcb_net *net;
     const struct gcb_load *load;
     struct gcb_compute compute; /* `device` must be NULL */
-    size_t repeats;             /* at most; the first always runs */
+    size_t repeats;             /* most repeats; the first always runs */
     double seconds; /* no repeat begins once this time has passed since the first began */
     bool serial;    /* compare with a serial exchange of all workers, which rank 0 runs */
     /* called on each rank after each repeat with the share that is done; not NULL */
@@ -114,8 +115,9 @@ int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *la
 void gcb_lane_clear(struct gcb_lane *lane);
 
 /*
- * Sets `encode` and `sum` of a lane for a simulated cluster. The times are those in `rows`, which
- * were read from the file `path`, scaled to a gradient of `elements` elements (docs/payoff.md).
+ * Sets `encode` and `sum` of a lane for a simulated cluster of `workers` workers. The times are
+ * those in `rows`, which were read from the file `path`, scaled to a gradient of `elements`
+ * elements (docs/payoff.md).
  * GCB_E_INVALID: the rows have no times of this codec with these parameters.
  */
 int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,

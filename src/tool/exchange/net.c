@@ -24,7 +24,7 @@ struct gcb_net {
     struct gcb_arrival *arrived;
     uint64_t *lengths;  /* bytes that arrive from the rank */
     uint64_t *sending;  /* all-to-all: bytes for the rank */
-    int *counts;        /* four arrays: counts and displacements of what arrives, and of what is sent */
+    int *counts;        /* four arrays: counts and displacements of arriving and sent bytes */
     struct gcb_room in; /* what arrives */
     struct gcb_room scratch;
 };

@@ -64,11 +64,11 @@ bool gcb_net_same(struct gcb_net *net, uint64_t value);
 void gcb_net_max(struct gcb_net *net, double *values, int count);
 /* Sets values[i] on all ranks to the sum of values[i] over all ranks. */
 void gcb_net_add(struct gcb_net *net, uint64_t *values, int count);
-/* Copies `bytes` bytes of rank 0 to all ranks. */
+/* Copies `bytes` bytes from `data` on rank 0 to `data` on all other ranks. */
 void gcb_net_spread(struct gcb_net *net, void *data, size_t bytes);
 void gcb_net_barrier(struct gcb_net *net);
-/* True if `limit` seconds have passed since `begin`. Rank 0 decides, so that all ranks stop
- * together. */
+/* True if `limit` seconds have passed since the time `begin` of gcb_clock. Rank 0 decides, so that
+ * all ranks stop together. */
 bool gcb_net_is_late(struct gcb_net *net, double begin, double limit);
 
 /* The bytes that arrived from one worker in a round; in GCB_ROUND_REDUCE, the combined values of
