@@ -6,8 +6,8 @@
 #include "src/tool/rows/row.h"
 
 /*
- * How much of the tensors' energy (sum of squares) lies in few coefficients: of the tensors
- * themselves, of transforms, of transforms of shuffled tensors, and of singular value
+ * Measures how much of the tensors' energy (sum of squares) lies in few coefficients: of the
+ * tensors themselves, of transforms, of transforms of shuffled tensors, and of singular value
  * decompositions. The controls tell why a transform gains: a random orthogonal matrix gains what
  * any basis of tiles gains, and a shuffled tensor has lost its order.
  */

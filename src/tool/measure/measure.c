@@ -59,7 +59,7 @@ struct round {
     struct gcb_steady steady;
 };
 
-/* Adds a sample of operation k. */
+/* Times operation k once, after emptying the caches if `timing` asks for that. */
 static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
     struct gcb_samples *s = r->samples[k];

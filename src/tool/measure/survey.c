@@ -579,7 +579,6 @@ static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram 
     return err;
 }
 
-/* Puts a row for each band of frequencies. */
 static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
                      struct gcb_diag *diag)
 {
@@ -602,7 +601,6 @@ static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     return err;
 }
 
-/* Puts a row for each point of the curve "energy in the largest bins". */
 static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
                      struct gcb_diag *diag)
 {
