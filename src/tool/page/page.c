@@ -12,22 +12,22 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/row.h"
 
-/* Writes the rows of the files, and what their fields mean, as JSON. page.js makes everything that
- * a reader sees. */
+/* Writes the rows of the files, what their fields mean, and the pictures of plots, as JSON. page.js
+ * builds the page from the JSON. */
 
-#define MAX_ROWS 2000    /* most rows kept of a record; further rows are only counted */
-#define MAX_ERRORS 16000 /* most pairs of a tensor and a method */
+#define MAX_ROWS 2000    /* most rows kept of each record except `result`; others are counted */
+#define MAX_ERRORS 16000 /* most pairs of a tensor and a spec from `result` rows */
 #define MAX_PAGES 6      /* most pictures of a plot; `gcbench plot` draws all */
-#define DIGITS 7         /* of numbers in the JSON; the page shows at most 4 */
+#define DIGITS 7         /* significant digits of numbers in the JSON */
 
 /* The state of gcb_page_write. */
 struct page {
     json_t *rows[GCB_RECORD_PARTS]; /* arrays for the records of records_kept; otherwise NULL */
-    uint64_t left_out[GCB_RECORD_PARTS]; /* number of further rows */
+    uint64_t left_out[GCB_RECORD_PARTS]; /* number of rows that were not kept */
     json_t *tensors;                     /* tensor -> spec -> the row in rows[GCB_RECORD_RESULT] */
-    json_t *labels;              /* spec with all parameters -> label; null until label_rows */
-    size_t run;                  /* number of the file's last environment row; 0 before the first */
-    bool seen;                   /* some row is shown on the page */
+    json_t *labels; /* spec with all parameters -> label; null until label_rows */
+    size_t run;     /* number of the file's last environment row, over all files; 0: none */
+    bool seen;      /* a row of a record that the page shows was read, except `environment` */
     struct gcb_plot_data *plots; /* all rows that plots can use, owned; NULL: no plots */
 };
 
@@ -121,7 +121,8 @@ static void keep_row(struct page *page, enum gcb_record record, const struct gcb
     gcb_json_append(page->rows[record], copy);
 }
 
-/* Adds the error of a result to the mean of its tensor and method. Leaves out baselines. */
+/* Adds the error of a `result` row to the mean of its tensor and spec. Leaves out baselines, and
+ * rows without a tensor, a spec or a finite error. */
 static void add_error(struct page *page, const json_t *row)
 {
     const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR),
