@@ -90,7 +90,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 
     if (row->kind != GCB_RECORD_LINK) /* a record that this version does not know */
         return 0;
-    if (!first || json_is_null(first)) /* then the first transfer counts as a later one */
+    if (!first || json_is_null(first)) /* older rows have only the time of later transfers */
         point.first = point.seconds;
     while (pattern < GCB_PATTERNS && (!name || strcmp(gcb_pattern_names[pattern], name) != 0))
         pattern++;

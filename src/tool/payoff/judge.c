@@ -43,8 +43,9 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
     return t;
 }
 
-/* True if the way has times and an error, and can be used. In a sharded training (FSDP), gradients
- * are reduced and scattered, so only ways that send shares of sums can compress them. */
+/* True if the way has times, this number of workers can use it, and it has an error or is a
+ * baseline. In a sharded training (FSDP), gradients are only reduced and scattered: then only ways
+ * that send shares of sums can compress them, and s->reduced is the only baseline. */
 static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
                     const struct gcb_setting *s)
 {
@@ -114,14 +115,14 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 /*
  * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the fastest way
  * of each kind that may be recommended. As long as there is room, adds ways that are worth their
- * larger error. In each kind, in the order of errors, such a way is worth at least GCB_ANSWER_GAIN
- * times as much as the last one before it; the first such way, as the bar.
+ * larger error: in each kind, in the order of errors, a way that is worth at least GCB_ANSWER_GAIN
+ * times as much as the last such way. The first one is compared with the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {
     const struct gcb_answer *a = &j->answer;
     size_t shown = 0;
-    double most = 1.0; /* worth of the last such way of this kind; 1: of the bar */
+    double most = 1.0; /* worth of the last such way of this kind; before the first, the bar's */
 
     for (size_t i = 0; i < j->count; i++) /* fp32 is the default of frameworks */
         if (i == j->bar || gcb_way_is_fp32(j->items[i].way))
@@ -158,12 +159,13 @@ static void find_bar(struct gcb_judgement *j)
     j->answer.bar = j->bar == SIZE_MAX ? "fp16" : gcb_shown_name(j->items[j->bar].way->method.name);
 }
 
-/* Sets `gain`, `limit` and `step` of all ways. Each of the three compares with the baseline that is
- * fastest by that measure, so the three baselines may differ. */
+/* Sets `gain`, `limit` and `step` of all ways, and j->untouched. Each of the three compares with
+ * the baseline that is fastest by that measure, so the three baselines may differ. Does nothing
+ * without a baseline. */
 static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
-    double least = INFINITY; /* seconds of an exchange if coding took no time */
-    double step = INFINITY;  /* seconds of a training step */
+    double least = INFINITY; /* seconds of the fastest baseline if coding took no time */
+    double step = INFINITY;  /* seconds of the shortest training step with a baseline */
     const struct gcb_exchange_times *bar;
 
     if (j->bar == SIZE_MAX)

@@ -13,14 +13,16 @@ struct gcb_setting {
     struct gcb_network network;
     double elements;    /* of the gradient */
     double bucket;      /* size of a transfer, in bytes of the gradient as fp32; above 0 */
-    double compute;     /* seconds to compute the gradient; NAN: no overlap with the exchange */
+    double compute;     /* seconds of computing in a step; NAN: unknown, so nothing overlaps */
     double inner_steps; /* steps of computing for each exchange; 1 or more */
     double cores;       /* processor cores that a worker has for coding, at most 1; 0: one */
     double host_copy;   /* bytes per second between device and host; 0: nothing is copied */
     /* Gradients are only reduced and scattered, and weights of 2 bytes are gathered twice
      * (ZeRO-3, FSDP). */
     bool sharded;
-    const char *reduced; /* the baseline by which gradients are reduced: "identity" or "bf16" */
+    /* The only baseline of a sharded training, by which gradients are reduced: "identity" or
+     * "bf16". Otherwise not used. */
+    const char *reduced;
     double exact, noise; /* as in struct gcb_answer */
 };
 
@@ -29,8 +31,8 @@ struct gcb_judged {
     const struct gcb_way *way;
     enum gcb_error_kind kind; /* without a meaning for a baseline */
     /* item.error is the error of the mean of all workers. `gain` and `step` compare the exchange
-     * and the whole training step with those of the fastest baseline; `step` is NAN without
-     * `compute`. */
+     * and the whole training step with those of the fastest baseline. Without a baseline, `gain` is
+     * 0 and `step` is NAN; `step` is also NAN if setting.compute is unknown. */
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
     double limit; /* what `gain` would be if coding took no time */
@@ -50,13 +52,13 @@ struct gcb_judgement {
 };
 #define GCB_WAY_SHOWN 8 /* most lines of a table, without baselines */
 
-/* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways.
- * Release with gcb_judgement_fini. */
+/* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways,
+ * and the pointers in *s. Release with gcb_judgement_fini. */
 void gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const struct gcb_setting *s);
 void gcb_judgement_fini(struct gcb_judgement *j); /* zeroed is fine */
 
-/* Starts a `payoff` row of j->items[i] (docs/rows.md). `from` and `coding` say where its errors and
- * the times of coding come from. The caller releases the row. */
+/* Starts a `payoff` row of j->items[i] (docs/rows.md). `from` and `coding` say where errors and
+ * times of coding come from. The caller releases the row. */
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_judgement *j, size_t i, const char *from,
                     const char *coding);
 

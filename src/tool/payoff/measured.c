@@ -132,7 +132,7 @@ static int by_group(const void *a, const void *b)
     return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Predicts the time of an exchange: coding as measured, and all its rounds on the network. */
+/* Predicts the time of an exchange: coding as measured; lengths and all rounds by the model. */
 static void predict(struct gcb_measured *x, struct gcb_network network)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);

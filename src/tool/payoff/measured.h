@@ -15,7 +15,7 @@ struct gcb_measured {
     const char *path;  /* of the file with the row; borrowed */
     bool baseline;     /* fp32, fp16 or bf16 by all-reduce */
     unsigned workers;
-    double seconds; /* the median */
+    double seconds; /* median time of an exchange */
     double coding;  /* seconds of encoding, decoding and adding */
     double network; /* seconds on the network */
 
@@ -35,11 +35,13 @@ struct gcb_measureds {
 
 /* Adds an `exchange` row. Skips a row that has only one worker, or whose `status` is not `ok`.
  * Keeps a reference to the row's JSON, and a pointer to its path.
- * GCB_E_CORRUPT, with file and line: the row lacks something. */
+ * GCB_E_CORRUPT, with file and line: an `ok` row lacks a figure that a prediction needs, or has an
+ * impossible one. */
 int gcb_measured_add(struct gcb_measureds *m, const struct gcb_results_row *row,
                      struct gcb_diag *diag);
-/* Predicts the times of all exchanges, and sorts the exchanges by group. The number of workers in
- * `network` is ignored; each row has its own. */
+/* Predicts the times of all exchanges, and sorts the exchanges by group. Call it after the last row
+ * was added. The workers and nodes of `network` are ignored: each row has its own number of
+ * workers, and each worker counts as a node. */
 void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *network);
 void gcb_measured_fini(struct gcb_measureds *m); /* zeroed is fine */
 

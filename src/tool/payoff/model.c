@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIZE_BYTES 8.0 /* of a message that says a length */
+#define SIZE_BYTES 8.0 /* bytes of a message that says a length */
 
 /* An algorithm that moves the bytes of a collective between n nodes. */
 struct algorithm {
@@ -19,7 +19,7 @@ struct algorithm {
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
 };
-#define MOST 8 /* algorithms of a collective; others are left out */
+#define MOST 8 /* most algorithms of a collective; further ones are left out */
 
 /* Returns the number of steps of a pairwise exchange in which two nodes send to each other: 1 for
  * an even number of nodes, because each node has an opposite node; otherwise 0. */
@@ -142,10 +142,10 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
     return fmax(work + (latency + sending) / m, work / m + latency + sending);
 }
 
-/* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces each
- * worker encodes all of its values; otherwise the p workers of each of the n nodes share the
- * gradient. `levels`: it encodes all, then its share of the node's sum. `encodes`: how often a
- * message is encoded, one time after the other. Includes load->copy. */
+/* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces
+ * (`values`) each worker encodes all of its values; otherwise the p workers of each of the n nodes
+ * share the gradient. `levels`: it encodes all, then its share of the node's sum. `encodes`: how
+ * often a message is encoded, one time after the other. Includes load->copy. */
 static double coding_time(const struct gcb_exchange_load *load, bool values, bool levels, double n,
                           double p, double encodes)
 {
@@ -247,7 +247,7 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
 {
     const double n = (double)network->workers, part = (n - 1.0) / n;
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
-    const double best = gather ? n - 1.0 : 2.0 * part; /* bytes of the best known way */
+    const double best = gather ? n - 1.0 : 2.0 * part; /* `bytes` of the best algorithm */
     /* an all-to-all between all pairs of nodes: one step to each */
     const struct algorithm pairwise = {.steps = n - 1.0,
                                        .bytes = part,
@@ -263,7 +263,7 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     if (rounds->collective == GCB_COLLECTIVE_TWOSHOT)
         return latency_of(&pairwise, network, rounds->count, rounds->bytes) +
                rounds->bytes / network->bandwidth;
-    if (rounds->collective == GCB_COLLECTIVE_RING) /* ranks tell the length before */
+    if (rounds->collective == GCB_COLLECTIVE_RING) /* ranks send the length first */
         return latency_of(&shift, network, rounds->count, rounds->bytes) +
                rounds->bytes / network->bandwidth + size_latency(network, rounds->count);
     for (size_t i = 0; i < count; i++) {

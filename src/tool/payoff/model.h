@@ -64,9 +64,10 @@ struct gcb_wire_rounds {
     /* the kind: ALLGATHER or ALLREDUCE; TWOSHOT for the first half of a two-shot, an all-to-all;
      * RING for one step of a ring's first half, in which each worker sends to the next */
     enum gcb_collective collective;
-    const char *algorithm; /* "ring", "doubling", or NULL: the fastest */
-    double count;          /* number of rounds */
-    double bytes;          /* of all rounds over a worker's link, if sent in the best known way */
+    /* "ring" or "doubling"; NULL: the fastest. Not used by TWOSHOT and RING. */
+    const char *algorithm;
+    double count; /* number of rounds */
+    double bytes; /* of all rounds over a worker's link, if sent in the best known way */
 };
 /* Returns the seconds that the rounds take on the wire between network->workers workers, each with
  * a link of its own; 0 without rounds. Includes the exchange of lengths only for RING. Returns

@@ -51,7 +51,8 @@ static void add_sums(struct gcb_timed_method *m, const json_t *row, double eleme
     m->varies |= json_is_false(gcb_results_json(row, GCB_FIELD_FIXED_LENGTH));
 }
 
-/* Adds a `result` or `summary` row. */
+/* Adds the figures of a `result` or `summary` row to those of its method. If rows of a method
+ * differ in rank, only those of the highest rank count. */
 static void add_result(struct gcb_timed *t, const struct gcb_results_row *row,
                        const struct gcb_method *method)
 {
@@ -98,8 +99,8 @@ static void add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_me
         }
 }
 
-/* True if the row has the same device, instruction set and number of threads as the first row.
- * Otherwise notes that the row is left out. */
+/* True if the row has the same device, instruction set and number of threads as the first
+ * `result` or `summary` row. Otherwise notes that the row is left out. */
 static bool is_alike(struct gcb_timed *t, const json_t *row)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
@@ -281,7 +282,7 @@ static struct gcb_timed_method ideal_times(const struct gcb_timed *t,
     return (struct gcb_timed_method){
         .bytes = bytes,
         .encode = plain ? 0.0 : (4.0 + bytes) / t->memory,
-        .decode = (4.0 + (plain ? 4.0 : bytes)) / t->memory, /* fp32: the sum is divided */
+        .decode = (4.0 + (plain ? 4.0 : bytes)) / t->memory, /* fp32: only divides the sum */
         .sum = bytes / t->memory,                            /* reads a message */
         .finish = 4.0 / t->memory, /* writes the sum, after all messages */
     };
@@ -373,7 +374,7 @@ static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct 
     const bool own = sends_messages(&m->method, sends);
     struct gcb_way *way;
 
-    /* only a replay says how many bytes a worker sends that are not the messages' own */
+    /* if a worker sends something else than its messages, only a replay says how many bytes */
     if ((!replayed || !(t->exchange_elements > 0.0)) && !own)
         return;
     if (!replayed && isnan(m->error) && !m->method.codec->baseline) {

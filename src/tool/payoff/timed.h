@@ -14,8 +14,8 @@ struct gcb_timed_method {
     double elements;       /* elements of all the method's messages */
     double bytes;          /* bytes of the messages for each element */
     double encode, decode; /* seconds for each element */
-    /* For each element, adding n messages takes n * sum + finish seconds. If this was not timed,
-     * sum is NAN and finish is 0. */
+    /* For each element, adding n messages takes n * sum + finish seconds. If some row lacks these
+     * times, sum is NAN. */
     double sum, finish;
     double error; /* relative L2 error of the messages; NAN: unknown */
     bool varies;  /* lengths of messages vary */
@@ -37,7 +37,8 @@ struct gcb_timed {
     struct gcb_ways replayed;
     char left_out[GCB_LEFT_OUT];    /* methods that were left out, with the reason */
     struct gcb_measureds *measured; /* as in gcb_timed_read */
-    /* bytes per second of an ideal memory (`--coding 3000GB/s`); 0: times come from rows */
+    /* Bytes per second of an ideal memory (`--coding 3000GB/s`), set by the caller; 0: times come
+     * from rows. */
     double memory;
 };
 
@@ -62,15 +63,16 @@ void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);
 
-/* Replaces the times of all ways by the times of `t`, which have no rounds. Notes ways without such
- * times as left out; their cost is unknown. */
+/* Replaces the times of all ways, and w->add_fp32, by the times of `t`, which have no rounds. Notes
+ * ways without such times as left out; their cost is unknown. */
 void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t);
 
 /*
- * Makes ways of the timed methods. Errors come from `replay` rows. A way without a `replay` row has
- * the error of one message, as if noise did not average out; a two-shot adds a second such error.
- * `replay` rows are needed for collectives that payoff considers only if they are named, for sparse
- * all-reduces, and for all-reduces of values that are not the messages.
+ * Makes ways of the timed methods. *w is zeroed before; release it with gcb_ways_fini. Errors come
+ * from `replay` rows. A way without a `replay` row has the error of one message, as if noise did
+ * not average out; a two-shot adds a second such error. `replay` rows are needed for collectives
+ * that payoff considers only if they are named, for sparse all-reduces, and for all-reduces of
+ * values that are not the messages.
  */
 void gcb_ways_from_rows(struct gcb_ways *w, const struct gcb_timed *t);
 

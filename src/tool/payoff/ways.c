@@ -294,7 +294,7 @@ static int measure_times(struct gcb_ways *w, const struct gcb_ways_measuring *m,
     int err = 0;
 
     for (size_t i = 0; i < w->count; i++)
-        w->items[i].cost.code = 0.0; /* not unknown, until the way fails */
+        w->items[i].cost.code = 0.0; /* below 0 after the way has failed */
     for (size_t r = 0; !err && r < GCB_WAY_ROUNDS; r++) {
         if (r >= GCB_STATS_LEAST && gcb_clock() - begun > m->seconds)
             break;

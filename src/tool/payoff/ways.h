@@ -25,8 +25,8 @@ struct gcb_way {
      * error of one message stands for that of the mean. */
     struct gcb_mean mean;
     unsigned workers;
-    /* For an all-reduce whose values depend on the number of workers: the bytes of an element for
-     * each number in ways->reduced_workers; owned. NULL: always mean.bytes. */
+    /* For a measured all-reduce that is no baseline: the bytes of an element for each number in
+     * ways->reduced_workers; owned. NULL: always mean.bytes. */
     double *reduced;
     struct gcb_cost cost; /* seconds for each element; cost.code < 0: unknown */
     /* the cost in each of the ways->round_count rounds, in which all ways ran in turn */
@@ -74,9 +74,10 @@ void gcb_ways_label(struct gcb_ways *w);
 void gcb_leave_out(char list[GCB_LEFT_OUT], const char *name, const char *why);
 
 struct gcb_ways_measuring {
-    /* gcb_ways_measure sets `draws` and `evict`; `evict` must not be used after it */
+    /* gcb_ways_measure sets `draws` and `evict`; after the call `evict` is not valid */
     struct gcb_mean_config config;
-    /* worker_count numbers of workers to judge; errors are measured with at most the largest */
+    /* worker_count numbers of workers to judge; errors are measured with at most the largest of
+     * them */
     const double *workers;
     size_t worker_count;
     bool all;     /* use all elements of the dump, not a sample */
