@@ -38,9 +38,9 @@ struct gcb_plot_record; /* the fields of a row that plots need (src/tool/plot/pl
  */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
-/* Which runs the rows of a page may come from. ONE_RUN: all from one run, and so from one result
- * file; rows without an environment row count as one run. DATES: from any runs whose inputs have
- * the same file name, in any folder. */
+/* Which runs the rows of a page may come from. ANY_RUN: from any runs. ONE_RUN: all from one run;
+ * all rows without an environment row count as one run, also those of different files. DATES: from
+ * any runs whose inputs have the same file name, in any folder. */
 enum gcb_plot_runs { GCB_PLOT_ANY_RUN, GCB_PLOT_ONE_RUN, GCB_PLOT_DATES };
 
 #define GCB_PLOT_FIELDS 16 /* room of a list of fields, which ends with GCB_FIELD_NONE */
@@ -56,7 +56,7 @@ struct gcb_plot {
     /* True if the plot shows this row, whose kind is `record`. */
     bool (*is_wanted)(const struct gcb_plot_record *row);
     enum gcb_plot_runs runs;
-    enum gcb_field page[GCB_PLOT_FIELDS]; /* rows of one page have the same values here */
+    enum gcb_field page[GCB_PLOT_FIELDS]; /* rows of one page agree in these fields */
     enum gcb_field axis; /* a page needs rows with two values of this field; NONE: no such field */
     enum gcb_plot_series_kind series;
     /* Compares two cases of APART for qsort, by pointers to pointers to records; NULL: cases stay
@@ -82,8 +82,8 @@ enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GC
  * NULL. */
 extern const char *const gcb_plot_type_names[];
 
-/* What to draw: page `page`, from 0. `folder` must exist: gcb_plot_draw makes temporary files there
- * and removes them. */
+/* What to draw: page `page`, from 0 to gcb_plot_pages - 1. `folder` must exist: gcb_plot_draw makes
+ * temporary files there and removes them. */
 struct gcb_plot_job {
     const struct gcb_plot *plot;
     const struct gcb_plot_data *data;
@@ -94,8 +94,9 @@ struct gcb_plot_job {
 /* A page is three files. Together they are what a user needs to change the plot: gnuplot NAME.gp
  * draws it again. */
 enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FILES };
-#define GCB_PLOT_NAME 64
-/* Writes the name of a file, such as "pareto.png". Pages of one plot are numbered. */
+#define GCB_PLOT_NAME 64 /* bytes of a file's name */
+/* Writes the name of a file, such as "pareto.png", cut to `size` bytes. The pages of a plot are
+ * numbered if there are several: "pareto-2.png". */
 void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job,
                    enum gcb_plot_file which);
 

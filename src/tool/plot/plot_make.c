@@ -60,7 +60,7 @@ static int run_gnuplot(const char *folder, const char *script, struct gcb_diag *
                         "gnuplot-nox)");
 }
 
-/* Appends a file to a stream. */
+/* Appends a file. Write errors stay in `to`. */
 static int append_file(FILE *to, const char *path, struct gcb_diag *diag)
 {
     FILE *from = fopen(path, "re");
@@ -87,7 +87,7 @@ static int append_script(FILE *to, const char *name, struct gcb_diag *diag)
     return append_file(to, path, diag);
 }
 
-/* Reads a file into a new text. */
+/* Reads a file into *out. The caller frees out->bytes, also after a failure. */
 static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_diag *diag)
 {
     FILE *to = open_memstream(&out->bytes, &out->size);
@@ -120,7 +120,7 @@ void gcb_plot_name(char *out, size_t size, const struct gcb_plot_job *job, enum 
 /*
  * Makes the data and the script of a page. The script has three parts: the page's variables, the
  * settings that all plots share (plots/style.gp), and the plot's own script (plots/NAME.gp). When
- * gnuplot runs it in some folder, it reads the data and writes the image there.
+ * gnuplot runs the script in a folder, the script reads the data and writes the image there.
  */
 static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                    struct gcb_diag *diag)
@@ -165,7 +165,7 @@ static int prepare(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
  */
 struct work {
     char *folder;
-    char *paths[GCB_PLOT_FILES];    /* the files in the folder */
+    char *paths[GCB_PLOT_FILES];    /* of the files in the folder */
     int places[GCB_PLOT_FILES + 1]; /* results of gcb_tidy_enter for the files and the folder */
 };
 

@@ -212,7 +212,7 @@ static void put_series(struct gcb_plot_page *page)
     }
 }
 
-/* Writes the columns of the plot's table for each case. */
+/* Writes the data of a plot with `columns`: a line for each case, by series. */
 static void put_rows(struct gcb_plot_page *page)
 {
     fputs("label,series,baseline", page->csv);

@@ -73,7 +73,7 @@ struct gcb_plot_cases {
     const struct gcb_plot_record **items;
     size_t count, cap;
 };
-/* Appends a row. */
+/* Appends a row, which must live as long as the list. */
 void gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_record *row);
 
 #define GCB_PLOT_LABEL 192 /* bytes of a label */
@@ -90,7 +90,7 @@ struct gcb_plot_series {
     /* Index of the first case in the set, and number of cases. An `add` that sorts rows into series
      * by itself may use both for its rows. */
     size_t first, count;
-    double rank; /* the series with the lowest ranks get names; INFINITY: it gets none */
+    double rank; /* series with the lowest ranks get names; INFINITY: only a baseline gets one */
     bool named;  /* in the legend; other series are grey, and the legend counts them */
 };
 
@@ -146,7 +146,7 @@ struct gcb_plot_page {
     const struct gcb_plot_record *first; /* the first row of the page */
     struct gcb_plot_set set;             /* the series of the page */
     FILE *script, *csv;
-    char *script_text, *csv_text; /* complete after gcb_plot_page_close */
+    char *script_text, *csv_text; /* complete after gcb_plot_page_close; from malloc, owned */
     size_t script_size, csv_size;
     size_t rows; /* rows that gcb_plot_row has written so far */
     bool gap;    /* an empty line comes before the next row */

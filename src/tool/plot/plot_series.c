@@ -120,7 +120,7 @@ static bool is_taken(const struct gcb_plot_set *set, const char *method, const c
 }
 
 /* Gives a series the style of its method's next variant, in a colour that no earlier series of
- * another method has. */
+ * another method has, as long as there are enough. Baselines keep their colours. */
 static void choose_style(const struct gcb_plot_set *set, struct gcb_plot_series *s)
 {
     const struct gcb_plot_series *first = NULL;

@@ -30,8 +30,8 @@ static const struct {
     unsigned filled, open;
 } marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}, {3, 2}};
 
-/* Methods that have a look which no other of them has, in the order of looks. A new method may go
- * to the end: then the others keep their looks. */
+/* Methods with looks of their own, in the order of looks. A new method goes to the end, so that the
+ * others keep their looks. */
 static const char *const methods[] = {
     "topk",       "fft",         "qsgd",     "dgc",        "terngrad",     "range",    "sbc",
     "stc",        "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",
@@ -89,7 +89,8 @@ unsigned gcb_plot_baseline(const char *method)
 struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
 {
     static const char *const greys[] = {"#a0a0a0", "#4d4d4d", "#7a7a7a", "#000000"};
-    const unsigned baseline = gcb_plot_baseline(method); /* its marks: +, x, * and a square */
+    /* gnuplot's marks 1 to 4 are a plus, a cross, a star and a square */
+    const unsigned baseline = gcb_plot_baseline(method);
 
     if (baseline)
         return (struct gcb_plot_style){greys[baseline % 4], greys[baseline % 4],

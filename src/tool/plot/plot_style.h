@@ -7,8 +7,9 @@
  * The look of a series. Colour and mark come from the method's name, so a method looks the same in
  * each plot. If two methods of one picture would have the same colour, the later one gets another
  * (gcb_plot_set_name). The first series of a method on a page is variant 0. Its further series,
- * variants 1, 2 and so on, have open marks and dashed lines. fp32 (identity) is black; fp16, bf16
- * and memcpy are shades of grey. A series without a name in the legend is light grey.
+ * variants 1, 2 and so on, have open marks and dashed lines. Baselines are dashed in variant 0 too:
+ * fp32 (identity) is black; fp16, bf16 and memcpy are shades of grey. A series without a name in
+ * the legend is light grey.
  */
 struct gcb_plot_style {
     const char *colour; /* of marks and lines, such as "#0072B2" */
@@ -25,7 +26,8 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant);
 struct gcb_plot_style gcb_plot_style_at(unsigned i);
 
 /* Gives the style another colour: number `i`, from 0. Colours that no method has by its name come
- * first. Returns false if there are fewer than i + 1 colours. */
+ * first. Returns false if there are fewer than i + 1 colours; then the colour is one of an earlier
+ * number. */
 bool gcb_plot_style_recolour(struct gcb_plot_style *style, unsigned i);
 
 /* Returns the number of a baseline: 1 for fp16, 2 for bf16, 3 for identity and fp32, 4 for memcpy,

@@ -8,8 +8,8 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/plot/plot_page.h"
 
-/* Makes a series of each setting that the run has rows of this kind for. If `tensor` is not NULL,
- * only rows of this tensor count. */
+/* Makes a series of each setting for which the page's run has rows of this kind. If `tensor` is not
+ * NULL, only rows of this tensor count. */
 static void collect(struct gcb_plot_page *page, enum gcb_record kind, const char *tensor)
 {
     const struct gcb_plot_records *rows = &page->data->kinds[kind];

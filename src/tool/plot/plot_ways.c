@@ -19,7 +19,7 @@
 enum worth {
     ADVISED,  /* the answer names the way at some place */
     FASTEST,  /* no way with its kind of error comes nearer to the fastest way */
-    UNBEATEN, /* no other way covers it */
+    UNBEATEN, /* no way of its kind is as good at all places; if two are alike, the first */
     OTHER,    /* the way gets a name only if there are few ways */
     NEVER,    /* the way is nowhere faster than the best baseline */
 };
@@ -27,8 +27,8 @@ enum worth {
 /* A way with its rows, which are in the order of places. */
 struct way {
     struct gcb_plot_cases rows;
-    double nearest; /* largest (time of the fastest way / its time); 1: it is fastest somewhere */
-    double sum;     /* sum over its rows of (time of the fastest way / its time) */
+    double nearest; /* largest quotient of best time and own time; 1: fastest somewhere */
+    double sum;     /* sum of these quotients over the rows */
     double top;     /* largest speed-up over the best baseline */
     bool advised;   /* the answer names the way at some place */
     enum worth worth;

@@ -136,7 +136,7 @@ static bool limits_error(const struct gcb_plot_record *c)
 {
     const enum gcb_field field = gcb_field_find(c->match_field);
 
-    /* `regress` does not judge error_of_mean, so its gate does not tell */
+    /* error_of_mean has no gate, because `regress` does not judge it */
     return field == GCB_FIELD_ERROR_OF_MEAN || gcb_field_info(field)->gate == GCB_GATE_ERROR;
 }
 
@@ -177,8 +177,7 @@ static void add_target(struct gcb_plot_page *page)
 
 /* ---- pareto ---- */
 
-/* The picture has a facet for each range of errors: the errors above the previous limit, up to this
- * limit. */
+/* The largest error of each facet of the picture. */
 static const double limits[] = {0.03, 0.3, 0.7, INFINITY};
 #define FACETS (sizeof(limits) / sizeof(limits[0]))
 
@@ -315,7 +314,7 @@ static bool has_density(const struct gcb_plot_record *row)
     return is_sane(row->density) && row->index >= 0.0 && row->index < LARGEST;
 }
 
-/* Writes the steps of each method. */
+/* Writes the density of each setting, step by step. */
 static void add_steps(struct gcb_plot_page *page)
 {
     const struct gcb_plot_set *set = &page->set;
