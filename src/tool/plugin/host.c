@@ -17,7 +17,7 @@
  * its output, this is found: by a page that cannot be accessed, or by bytes that have changed.
  */
 
-#define ALIGN 64    /* of buffers */
+#define ALIGN 64    /* alignment of buffers, in bytes */
 #define CANARY 0xa5 /* value of the bytes around a buffer */
 
 /* Memory that ends at a page which cannot be accessed. */
@@ -177,8 +177,8 @@ static void open_object(const char *path, const char *params)
         give_up("it refuses these parameters");
 }
 
-/* Moves the socket away from standard input and output, which the object may use. The process ends
- * with its parent, and dumps no core. */
+/* Moves the socket away from standard input and output, which the object may use. Sets on_fault as
+ * the handler of faults. The process ends with its parent, and dumps no core. */
 static void prepare_process(void)
 {
     const struct rlimit none = {0, 0};

@@ -12,13 +12,13 @@
 #include "src/tool/base/clock.h"
 
 #define POLL_MS 50            /* milliseconds between two looks at standard error of the process */
-#define MOST_ERRORS (1 << 20) /* bytes of standard error that are kept */
-#define MOST_TEXT 200         /* bytes of the text of an answer that are shown */
-#define MOST_STATUS 255       /* of an answer */
-#define END_SECONDS 1.0       /* for a process to end after its input has ended */
+#define MOST_ERRORS (1 << 20) /* if standard error has more bytes, all are dropped */
+#define MOST_TEXT 200         /* room for the text of an answer in a message */
+#define MOST_STATUS 255       /* largest status of an answer */
+#define END_SECONDS 1.0       /* time that a process has to end after its input has ended */
 
-/* How a transfer ends. END_CLOSED: the socket is closed or fails. END_WRONG: with bytes that are no
- * answer. */
+/* How a transfer ends. END_CLOSED: the socket is closed or fails. END_LATE: after the time limit.
+ * END_WRONG: with bytes that are no answer. */
 enum end { END_DONE, END_CLOSED, END_LATE, END_WRONG };
 
 /* Drops what the process has written to standard error if it is too much. */

@@ -9,22 +9,22 @@
  * started with the first request, and again with the next request after it has failed.
  */
 struct gcb_peer {
-    char *const *argv; /* the command; NULL: the user has started the process (exec:&N) */
-    double seconds;    /* time limit of a request, from its start to the end of its answer */
-    bool runs;         /* the process of argv runs */
-    bool lost;         /* a process without argv has failed; it cannot be started again */
-    int fd;            /* the socket to the process; not valid while no process of argv runs */
-    struct gcb_child child;
+    char *const *argv;      /* the command; NULL: the user has started the process (exec:&N) */
+    double seconds;         /* time limit of a request, from its start to the end of its answer */
+    bool runs;              /* the process of argv runs */
+    bool lost;              /* a process without argv has failed; it cannot be started again */
+    int fd;                 /* the socket to the process; not valid while no process of argv runs */
+    struct gcb_child child; /* set while a process of argv runs */
 };
 
 /*
  * Sends a request with its request->length bytes and receives the answer: its bytes to `out`, which
- * has room for `room` bytes, and the rest to *answer. If the status of the answer is not 0, diag
- * gets "WHAT failed: " and the answer's text, which has fewer than GCB_DIAG_TEXT bytes, and the
- * result is `refused`. Returns GCB_E_IO if the process cannot be started, crashes, ends, gives no
- * answer in time, or gives a wrong answer. Then a process of `argv` is ended, and a process that
- * the user has started gets no more requests: each returns GCB_E_IO. `what` names the work in
- * messages: "encoding".
+ * has room for `room` bytes, and the rest to *answer. If the status of the answer is not 0, the
+ * result is `refused`, and diag (may be NULL) gets "WHAT failed: " and the beginning of the
+ * answer's text. A text of GCB_DIAG_TEXT bytes or more, and a status above 255, are a wrong answer.
+ * Returns GCB_E_IO if the process cannot be started, crashes, ends, gives no answer in time, or
+ * gives a wrong answer. Then a process of `argv` is ended, and a process that the user has started
+ * gets no more requests: each returns GCB_E_IO. `what` names the work in messages: "encoding".
  */
 int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
                  struct gcbench_answer *answer, void *out, size_t room, int refused,

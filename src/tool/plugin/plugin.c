@@ -152,8 +152,7 @@ static void name_after(char *name, size_t size, bool object, const char *path, s
 }
 
 /* Names a command by its second word, such as mine.py of "python3 mine.py", or by its first word if
- * the second one is missing or is an option. Returns the words after that
- * word. */
+ * the second one is missing or is an option. Returns the words after that word. */
 static const char *name_command(char *name, size_t size, const char *command)
 {
     const char *word = command + strspn(command, " ");
@@ -259,7 +258,7 @@ static struct plugin *make(struct words *w, double seconds)
     return plugins = p;
 }
 
-/* Adds the method of the words, and loads a shared object. */
+/* Adds the method that *w describes. A shared object is loaded at once, which finds its errors. */
 static int add(struct words *w, double seconds, struct gcb_diag *diag)
 {
     struct plugin *p = make(w, seconds);
@@ -330,7 +329,7 @@ int gcb_plugin_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
     if (memchr(spec, '/', n) && n < sizeof(name)) {
         snprintf(name, sizeof(name), "%.*s", (int)n, spec);
         divide_pairs(spec[n] ? spec + n + 1 : "", own, ours, sizeof(own));
-        (void)gcb_foreign_add(&codec, &foreign, NULL); /* else the method is unknown */
+        (void)gcb_foreign_add(&codec, &foreign, NULL); /* gcb_method_read reports a failure */
     }
     return gcb_method_read(out, spec, diag);
 }
