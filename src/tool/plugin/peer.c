@@ -35,12 +35,12 @@ static enum end await(const struct gcb_peer *p, short events, double until)
 {
     struct pollfd poller = {.fd = p->fd, .events = events};
 
-    while (poll(&poller, 1, POLL_MS) <= 0) {
+    while (gcb_clock() <= until) {
+        if (poll(&poller, 1, POLL_MS) > 0)
+            return END_DONE;
         trim_errors(p);
-        if (gcb_clock() > until)
-            return END_LATE;
     }
-    return END_DONE;
+    return END_LATE;
 }
 
 /* Sends n bytes of `from` or, if `from` is NULL, receives n bytes to `to`. */
