@@ -235,10 +235,10 @@ static bool is_complete(const struct gcb_plot_text *image, enum gcb_plot_type ty
 
 /* Removes the leading form feed, empty lines around the picture, and blanks at the ends of
  * lines. */
-static void trim(char *text)
+static void trim(struct gcb_plot_text *text)
 {
-    const char *next = text;
-    char *to = text;
+    const char *next = text->bytes;
+    char *to = text->bytes;
     size_t empty = 0; /* empty lines not yet written; at the end they are dropped */
 
     while (*next) {
@@ -252,7 +252,7 @@ static void trim(char *text)
             empty++;
             continue;
         }
-        for (; empty && to > text; empty--)
+        for (; empty && to > text->bytes; empty--)
             *to++ = '\n';
         empty = 0;
         memmove(to, line, n);
@@ -260,6 +260,7 @@ static void trim(char *text)
         *to++ = '\n';
     }
     *to = '\0';
+    text->size = (size_t)(to - text->bytes);
 }
 
 int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
@@ -286,7 +287,7 @@ int gcb_plot_draw(struct gcb_plot_drawing *out, const struct gcb_plot_job *job,
                 gcb_diag_set(diag, GCB_E_IO, "gnuplot did not finish the image; is the disk full?");
     }
     if (!err && job->type == GCB_PLOT_TEXT)
-        trim(image->bytes);
+        trim(image);
     out->drawn = !err;
     work_fini(&w);
     return err;
