@@ -113,10 +113,10 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 }
 
 /*
- * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the fastest way
- * of each kind that may be recommended. As long as there is room, adds ways that are worth their
- * larger error: in each kind, in the order of errors, a way that is worth at least GCB_ANSWER_GAIN
- * times as much as the last such way. The first one is compared with the bar.
+ * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the best way of
+ * each kind that may be recommended (gcb_answer_best). As long as there is room, adds ways that are
+ * worth their larger error: in each kind, in the order of errors, a way that is worth at least
+ * GCB_ANSWER_GAIN times as much as the last such way. The first one is compared with the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {

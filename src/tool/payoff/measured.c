@@ -10,8 +10,8 @@
 
 /* ---- reading ---- */
 
-/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all, and RING
- * for a shift, which older rows lack. */
+/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all. RING
+ * stands for rounds in which each worker sends to the next; older rows lack their fields. */
 static const struct {
     enum gcb_collective collective;
     enum gcb_field count, bytes;
@@ -139,7 +139,8 @@ static void predict(struct gcb_measured *x, struct gcb_network network)
     const char *collective = gcb_results_text(x->row, GCB_FIELD_COLLECTIVE);
     const double n = x->workers, lg = ceil(log2(n));
     /* The row has means over ranks. In each direction of a tree n - 1 messages are sent, which is
-     * (n - 1) / n of a message per rank. But lg whole messages follow each other. */
+     * (n - 1) / n of a message per rank. But lg whole messages follow each other, one for each
+     * level of the tree. */
     const bool tree = collective && strcmp(collective, "tree") == 0;
 
     network.workers = x->workers;

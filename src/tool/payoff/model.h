@@ -30,7 +30,7 @@ struct gcb_exchange_load {
     double bytes;         /* size of a worker's messages, or of its values in an all-reduce */
     unsigned reductions;  /* rounds of an all-reduce; only the last one sends `bytes` */
     bool sizes;           /* lengths vary, so that workers exchange them first */
-    struct gcb_cost cost; /* for the whole gradient; its n is the number of nodes */
+    struct gcb_cost cost; /* for the whole gradient; n of gcb_cost is the number of nodes */
     double gradient;      /* bytes of the gradient as fp32 */
     double add_gradient;  /* seconds to add one fp32 gradient to another */
     double copy;          /* seconds to copy the gradient from a device, and the result back */
@@ -45,7 +45,7 @@ struct gcb_exchange_times {
     double gathered;                /* the part of `network` for load->gathered */
     /* bytes through the busiest link between nodes, in each direction, except load->gathered */
     double link_bytes;
-    double inside_bytes; /* that a worker sends inside its node, except load->gathered */
+    double inside_bytes; /* bytes that a worker sends inside its node, except load->gathered */
     double seconds;      /* coding + network + adding */
     /* seconds of a training step: computing, and its part of an exchange; the two overlap unless
      * load->inner_steps is above 1. NAN without `compute` */

@@ -54,11 +54,11 @@ int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
 void gcb_timed_fini(struct gcb_timed *t); /* zeroed is fine */
 
 /*
- * Writes the cost of a way that sends `bytes` bytes for each element. If this setting of the method
- * was not timed, takes the setting of the same codec and preset with the nearest number of bytes.
- * Scales the times by the bytes that must move. Returns false if no such setting was timed. If
- * `bytes` is NAN, takes only this setting, with its own bytes. If t->memory is above 0, takes the
- * times of an ideal coder instead; `bytes` must then be known.
+ * Writes the cost, in seconds for each element, of a way that sends `bytes` bytes for each. If this
+ * setting of the method was not timed, takes the setting of the same codec and preset with the
+ * nearest number of bytes. Scales the times by the bytes that must move. Returns false if no such
+ * setting was timed. If `bytes` is NAN, takes only this setting, with its own bytes. If t->memory
+ * is above 0, takes the times of an ideal coder instead; `bytes` must then be known.
  */
 bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
                     const struct gcb_method *method, enum gcb_collective collective, double bytes);

@@ -17,8 +17,8 @@
 /* most elements of each worker on which times, and the bytes of all-reduces, are measured */
 #define TIMED (UINT64_C(1) << 20)
 
-/* Methods whose error lasts are tried with error feedback. If such a method rounds, its finer
- * settings are also, or only, tried without error feedback. */
+/* Methods whose error lasts are tried with error feedback. qgz and range, whose error is small
+ * at many bits, are also tried without it. */
 const char *const gcb_ways_default[] = {
     "identity",
     "fp16",
@@ -365,7 +365,7 @@ double gcb_way_bytes(const struct gcb_ways *w, const struct gcb_way *way, double
 double gcb_way_error(const struct gcb_ways *w, const struct gcb_way *way, double n, double per_node,
                      bool half)
 {
-    /* these send each worker's own values; other ways send the sums of nodes */
+    /* `own`: workers send their own values; in other ways they send sums of their nodes */
     const bool own = gcb_collectives[way->collective].sends == GCB_SENDS_VALUES ||
                      way->collective == GCB_COLLECTIVE_HIERARCHICAL;
     const double p = own ? 1.0 : per_node;
