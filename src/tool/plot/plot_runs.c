@@ -88,8 +88,8 @@ static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases 
     gcb_plot_set_choose(set, GCB_PLOT_NAMED);
 }
 
-/* Writes a row for each date at which a setting ran, with its figures in units of its first run.
- * Runs are numbered over all settings, from 1. */
+/* Writes a row for each date at which a setting ran: its ratio and speed, absolute and relative to
+ * those of its first run. Runs are numbered by date over all settings, from 1. */
 static void put_runs(struct gcb_plot_page *page, const struct gcb_plot_cases *rows, size_t series)
 {
     const char *setting = page->set.cases.items[page->set.items[series].first]->setting;

@@ -275,8 +275,8 @@ static void add_kernels(struct gcb_plot_page *page)
 
 /* ---- compaction ---- */
 
-/* True if the row is of tensors in their order, or of a DCT of shuffled elements in kernels or
- * square tiles. More series than eleven would have no names. */
+/* True if the row is of tensors in their order, or of a DCT of shuffled elements in tiles that
+ * are not `1x64`. More series than eleven would have no names. */
 static bool is_compaction(const struct gcb_plot_record *row)
 {
     return !*row->shuffle || (strcmp(row->shuffle, "elements") == 0 &&

@@ -13,8 +13,8 @@
 #include "src/tool/plugin/peer.h"
 
 /*
- * The process of a shared object: answers requests until its input ends. If the object writes past
- * its output, this is found: by a page that cannot be accessed, or by bytes that have changed.
+ * The process of a shared object: answers requests until its input ends. A write of the object
+ * past its output is found by a page that cannot be accessed, or by bytes that have changed.
  */
 
 #define ALIGN 64    /* alignment of buffers, in bytes */

@@ -21,7 +21,7 @@
  * END_WRONG: with bytes that are no answer. */
 enum end { END_DONE, END_CLOSED, END_LATE, END_WRONG };
 
-/* Drops what the process has written to standard error if it is too much. */
+/* Empties the file of the process's standard error if it has more than MOST_ERRORS bytes. */
 static void trim_errors(const struct gcb_peer *p)
 {
     struct stat s;

@@ -123,7 +123,7 @@ bool gcb_plugin_is(const char *spec)
     return strncmp(spec, PLUGIN, strlen(PLUGIN)) == 0 || strncmp(spec, EXEC, strlen(EXEC)) == 0;
 }
 
-/* Returns the length of the name before '=' at the beginning, or 0. */
+/* Returns the length of NAME if the text begins with "NAME=", otherwise 0. */
 static size_t name_length(const char *text)
 {
     size_t n = 0;
