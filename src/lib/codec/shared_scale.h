@@ -4,14 +4,14 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * All-reduce for a quantiser whose levels are multiples of a scale (struct gcb_reduce_ops). In the
- * first round the workers find the largest scale that any worker needs, for each bucket. In the
- * second round their signed levels are added as integers. All workers divide by the same scales, so
- * the sum of the levels stands for the sum of the tensors.
+ * All-reduce (struct gcb_reduce_ops) for a quantiser that divides elements by a scale and rounds
+ * them to integer levels. In the first round the workers find, for each bucket, the largest scale
+ * that any worker needs. In the second round their signed levels are added as integers. All workers
+ * use the same scales, so the sums of the levels can be turned into the sum of the tensors.
  */
 struct gcb_shared_scale {
     uint64_t bucket, buckets; /* most elements in a bucket; number of buckets */
-    uint32_t levels;          /* largest level of one worker */
+    uint32_t levels;          /* largest magnitude of a level of one worker */
     bool wide;                /* sums of levels need 16 bits, not 8 */
     float *scale;             /* the shared scale of each bucket */
     void *own;                /* the levels of this worker: int8_t, or int16_t if wide */
@@ -28,7 +28,7 @@ struct gcb_quantiser {
  * bits. gcb_shared_scale_fini is due in either case. */
 int gcb_shared_scale_init(struct gcb_quantiser *s, uint32_t levels, uint64_t bucket,
                           struct gcb_diag *diag);
-void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts zeros */
+void gcb_shared_scale_fini(struct gcb_shared_scale *s); /* accepts an all-zero struct */
 
 /* Sets the level of element i of this worker. |level| <= levels. */
 static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64_t i, int level)

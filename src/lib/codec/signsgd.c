@@ -4,21 +4,23 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The sign of each element. signSGD (Bernstein et al., ICML 2018) decodes a sign to + or - 1,
- * EF-signSGD (Karimireddy et al., ICML 2019) to + or - the mean magnitude of the bucket.
+ * The sign of each element. The parameter `scale` names the magnitude that decoded elements get:
  *
- * If a sum of such messages is encoded again, the result is a majority vote (Bernstein et al., ICLR
- * 2019). A tied vote gives 0, which has no sign. Then a random bit is the sign, with scale=one and
- * scale=mean. All workers draw the same bit, so the result does not depend on which worker encodes
- * the sum.
+ *   one    1: signSGD (Bernstein et al., ICML 2018)
+ *   mean   the mean magnitude of the bucket: EF-signSGD (Karimireddy et al., ICML 2019)
+ *   rms    the root mean square of the bucket: 1-bit Adam (Tang et al., ICML 2021)
+ *   means  the mean magnitude of the bucket's elements with the same sign: 1-bit SGD (Seide et al.,
+ *          Interspeech 2014)
  *
- * 1-bit Adam (Tang et al., ICML 2021) decodes to + or - the root mean square, 1-bit SGD (Seide et
- * al., Interspeech 2014) to the mean of the elements of that sign. In both, a zero has the sign +.
+ * If a sum of messages with scale=one and equal weights is encoded again, the result is a majority
+ * vote (Bernstein et al., ICLR 2019), and an element that is 0 is a tie. With one and mean, such an
+ * element gets a random sign. All workers draw the same sign, so the result does not depend on
+ * which worker encodes the sum. With rms and means, the sign of 0 is plus.
  *
- * Payload: a scale (float32) for each bucket, or with scale=means first those for plus and then
- * those for minus; then one bit for each element, 1 for minus. The scale of a bucket of zeros is 0,
- * so a tensor of zeros is decoded to zeros. The payload's length tells a decoder how many scales
- * there are.
+ * Payload: a scale (float32) for each bucket, or with scale=means a scale of the positive elements
+ * for each bucket and then a scale of the negative elements for each; then one bit for each
+ * element, 1 for minus. The scale of a bucket of zeros is 0, so a tensor of zeros is decoded to
+ * zeros. The payload's length tells a decoder how many scales there are.
  */
 enum scale { SCALE_ONE, SCALE_MEAN, SCALE_RMS, SCALE_MEANS };
 
@@ -35,8 +37,8 @@ struct signsgd {
     uint64_t bucket; /* parameter; 0: the whole tensor */
     uint64_t length; /* elements of a bucket; the last may be shorter */
     uint64_t buckets;
-    /* encoder with one bucket, unless scale=one: sums of each GCB_SUM_BLOCK elements; otherwise
-     * NULL */
+    /* Sums of each block of GCB_SUM_BLOCK elements. NULL in a decoder, with scale=one, and unless
+     * there is exactly one bucket. */
     struct sums *block_sum;
 };
 
@@ -64,7 +66,7 @@ static void signsgd_fini(void *state)
     gcb_free(((struct signsgd *)state)->block_sum);
 }
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     const struct signsgd *s;
     const float *from;
@@ -98,7 +100,7 @@ static uint64_t scale_count(const struct signsgd *s)
     return s->scale == SCALE_MEANS ? 2 * s->buckets : s->buckets;
 }
 
-/* Adds the n elements x, a sum block or the shorter last one of a bucket, to the sums. */
+/* Adds n elements to the sums: GCB_SUM_BLOCK elements, or fewer at the end of a bucket. */
 static void add_block(const struct signsgd *s, struct sums *to, const float *x, size_t n)
 {
     const struct gcb_reduce_fns *reduce = &s->base.env.kernels->reduce;
@@ -112,7 +114,7 @@ static void add_block(const struct signsgd *s, struct sums *to, const float *x, 
 }
 
 /* The mean magnitude of the n elements of one sign. `sum` is twice the sum of their magnitudes: the
- * sum of all magnitudes plus or minus the sum of all elements. Rounding may have made it
+ * sum of all magnitudes plus or minus the sum of all elements. Rounding may have made `sum`
  * negative. */
 static float mean_of_sign(double sum, uint64_t n)
 {
@@ -169,8 +171,8 @@ static void sum_span(void *ctx, uint64_t i)
     }
 }
 
-/* Writes the scales of all buckets. One thread makes the scale of a bucket. If the whole tensor is
- * the bucket and its scale is not simply 1, the threads sum its blocks. */
+/* Writes the scales of all buckets. Threads share the buckets or, if s->block_sum is not NULL, the
+ * blocks of the only bucket. */
 static void put_scales(struct job *job)
 {
     const struct signsgd *s = job->s;
@@ -256,13 +258,13 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
     if (s->base.env.count == 0)
         return 0;
     put_scales(&job);
-    for (uint64_t b = 0; b < scale_count(s); b++) /* the mean of finite elements is finite */
+    for (uint64_t b = 0; b < scale_count(s); b++) /* finite elements have finite scales */
         s->base.nonfinite |= gcb_load_u32(job.scales_out + b * sizeof(float)) >= GCB_INF_BITS;
     gcb_parallel(s->base.env.queue, gcb_span_count(s->base.env.count), encode_span, &job);
     return 0;
 }
 
-/* By four bits of a message: a mask for each of four floats, MINUS if the float is negative. */
+/* Indexed by four bits of a message: a mask for each of four floats, MINUS if it is negative. */
 #define MINUS 0xffffffffu
 static const uint32_t minus_masks[16][4] = {
     {0, 0, 0, 0},

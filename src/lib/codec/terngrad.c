@@ -8,8 +8,8 @@
 
 /*
  * TernGrad (Wen et al., NIPS 2017): each element becomes -s, 0 or +s. s is the largest magnitude,
- * after clipping to `clip` standard deviations. An element x keeps its sign with probability |x| /
- * s, and becomes 0 otherwise.
+ * after clipping to `clip` standard deviations (0: no clipping). An element x keeps its sign with
+ * probability |x| / s, and becomes 0 otherwise.
  *
  * Payload: s (float32), then the codes 0, 1, 2 for -s, 0, +s: two bits each, or five in a byte
  * (base 3).
@@ -55,7 +55,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     return env->workers ? gcb_shared_scale_init(&s->p.q, 1, env->count ? env->count : 1, diag) : 0;
 }
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     struct terngrad *s;
     const float *from;
@@ -65,7 +65,7 @@ struct job {
     const uint8_t *in;
     struct gcb_dither dither;
     float scale;
-    uint32_t max_bits; /* the largest magnitude of `from` */
+    uint32_t max_bits; /* bits of the largest magnitude of `from` */
     float weight;      /* all-reduce: multiplies `from` */
 };
 
@@ -92,7 +92,8 @@ static void measure_span(void *ctx, uint64_t i)
     gcb_raise_max(&job->max_bits, top);
 }
 
-/* The clipping threshold. Blocks are added in order, so it does not depend on threads. */
+/* The clipping threshold; 0: nothing is clipped. Blocks are added in order, so the threshold does
+ * not depend on the number of threads. */
 static double clip_threshold(const struct terngrad *s)
 {
     const uint64_t blocks = (s->env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
@@ -266,7 +267,8 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
 /* ---- all-reduce: the largest scale, and sums of -1, 0 and 1 ---- */
 
-/* Clips weight * x to this worker's own limit, and rounds it to levels of the shared scale. */
+/* Clips weight * x to this worker's own limit, and rounds the result to levels of the shared
+ * scale, for the elements of a span. */
 static void level_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
