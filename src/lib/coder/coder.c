@@ -566,7 +566,7 @@ static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb
         return gcb_diag_set(diag, GCB_E_MISMATCH, "the coder is an encoder");
     if (gcb_coder_accepts(c, frame))
         return 0;
-    if (!c->place && !c->state && frame->count == c->env.count)
+    if (!c->state && frame->count == c->env.count)
         return gcb_coder_adopt(c, frame, diag);
     return explain(c, frame, diag);
 }
