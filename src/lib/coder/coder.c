@@ -171,7 +171,8 @@ static int take_frame(struct gcb_coder *c, const struct gcb_frame *frame, struct
 }
 
 /* Makes a coder for messages with this frame: an encoder or a decoder of the method or, if `method`
- * is NULL, a decoder of the method that the frame names. */
+ * is NULL, a decoder of the method that the frame names. The decoder of a stored frame has no
+ * method yet. */
 static int make_coder(struct gcb_coder **out, const struct gcb_method *method,
                       const struct gcb_frame *frame, const struct gcb_coder_config *config,
                       struct gcb_diag *diag)
@@ -464,7 +465,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     if (!c->state->sees_nonfinite || !c->state->nonfinite)
         return err;
     c->state->nonfinite = false;
-    if (err == GCB_E_NOSPACE) /* the codec may have returned before it looked */
+    if (err == GCB_E_NOSPACE) /* the codec may have returned before it looked for them */
         return err;
     *out = before;
     return encode_nonfinite(c, in, out, diag);
@@ -554,7 +555,8 @@ static int explain(const struct gcb_coder *c, const struct gcb_frame *frame, str
     return gcb_diag_set(diag, GCB_E_MISMATCH, "the message does not fit this decoder");
 }
 
-/* Parses a message and checks that this decoder can decode it. */
+/* Parses a message and checks that this decoder can decode it. A decoder without a method adopts
+ * the frame. */
 static int open_message(struct gcb_coder *c, struct gcb_frame *frame, struct gcb_rbuf *payload,
                         const void *message, size_t length, struct gcb_diag *diag)
 {
@@ -607,7 +609,7 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
                             "the output and the message have different sizes");
     if (c->place)
         return gcb_coder_decode_there(c, &frame, &payload, out, diag);
-    if (frame.flags & GCB_WIRE_STORED) { /* gcb_frame_parse has checked its length */
+    if (frame.flags & GCB_WIRE_STORED) { /* gcb_frame_parse has checked the length */
         gcb_widen(out->data, payload.data, frame.count, frame.source, c->env.kernels, c->env.queue);
         return 0;
     }
@@ -681,8 +683,7 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Gives the decoder the frame's parameters. If the codec cannot rebind states, makes a new state
- * for them. After an error the decoder is unchanged. */
+/* If the codec cannot rebind states, makes a new state for the frame's parameters. */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const bool rebinds = c->state && gcb_coder_ops(c)->rebind;

@@ -15,12 +15,13 @@
 struct gcb_coder;
 
 struct gcb_coder_config {
-    /* The device and the memory where the codec runs (src/lib/device/place.h), borrowed. Then
-     * env.kernels and env.queue are not used. NULL: the codec runs on the host. Views and messages
-     * are in host memory in both cases. */
+    /* The device and the memory where the codec runs (src/lib/device/place.h), borrowed; the codec
+     * then uses neither env.kernels nor env.queue. NULL: the codec runs on the host. Views and
+     * messages are in host memory in both cases. */
     struct gcb_place *place;
-    /* The coder copies kernels, queue, path, shape and joined shapes. Defaults: if kernels is NULL,
-     * the fastest for this machine; if queue is NULL, one thread; if segment is 0, 2^31. */
+    /* The coder copies what the pointers point to, except the probe. Defaults: if kernels is NULL,
+     * the fastest for this machine; if queue is NULL, one thread; if path is NULL, ""; if segment
+     * is 0, 2^31. */
     struct gcb_codec_env env;
     enum gcb_nonfinite nonfinite; /* what an encoder does with an infinity or NaN */
     enum gcb_dtype source;        /* type of the elements in stored messages */
@@ -29,8 +30,8 @@ struct gcb_coder_config {
 };
 
 /*
- * Makes an encoder, or a decoder if config->env.decoding is true. The caller frees *out with
- * gcb_coder_destroy. Returns 0 or:
+ * Makes an encoder, or a decoder if config->env.decoding is true. Copies the method. The caller
+ * frees *out with gcb_coder_destroy; after an error *out is unchanged. Returns 0 or:
  *   GCB_E_INVALID      the parameters do not fit this tensor
  *   GCB_E_UNSUPPORTED  the method or its parameters do not run at the place or in this build
  *   GCB_E_BACKEND      a library that they need is missing
@@ -38,11 +39,13 @@ struct gcb_coder_config {
  */
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
                      const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Makes a decoder. Takes the method, env.count, source and checksum from a message. Returns also
- * GCB_E_CORRUPT. */
+/* Makes a decoder. Takes the method, env.count, source and checksum from a message. Returns 0,
+ * GCB_E_CORRUPT, or an error of gcb_coder_create or gcb_frame_parse; after an error *out is
+ * NULL. */
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag);
-/* Does what gcb_coder_create_decoder does for a message whose frame the caller has parsed. */
+/* Does what gcb_coder_create_decoder does for a message whose frame the caller has parsed. After an
+ * error *out is unchanged. */
 int gcb_coder_create_like(struct gcb_coder **out, const struct gcb_frame *frame,
                           const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Makes *c a decoder for this message. Keeps *c if it accepts the message, or if the message's
@@ -54,22 +57,23 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
 /* Number of elements of the tensor. */
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
-/* Most bytes of a payload, also of the raw tensor if the coder may send it because of the codec,
- * the device, or an infinity or NaN. The coder must have a method (see gcb_coder_decode). */
+/* Most bytes of a payload. This is enough for the raw tensor too, if the codec or a device may send
+ * it, or if config.nonfinite is GCB_NONFINITE_RAW. The coder must have a method (see
+ * gcb_coder_decode). */
 uint64_t gcb_coder_max_payload(const struct gcb_coder *c);
 /* Most bytes of an encoder's message; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *c);
 /* Bytes of an encoder's messages if all have the same length; 0 otherwise. Tensors that are sent
  * raw because of an infinity, a NaN or an overflow may have another length. */
 size_t gcb_coder_length(const struct gcb_coder *c);
-/* Returns the method with which the coder was made or, in a decoder, the method of the messages
- * that it accepts. The method belongs to the coder. */
+/* Returns the coder's method, which belongs to the coder. `codec` is NULL in a decoder that has no
+ * method yet (see gcb_coder_decode). */
 const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
 /* The frame of an encoder's messages, without payload length and stored flag. */
 const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
 
-/* Changes the parameters of the method of an encoder on the host, without allocating. What the
- * codec keeps from step to step (GCB_KEPT numbers) stays if the method can keep it. Returns false,
+/* Changes the parameters of an encoder on the host to those of `method`, which has the same codec,
+ * without allocating. What the codec keeps from step to step (GCB_KEPT numbers) stays if the method can keep it. Returns false,
  * and changes nothing, if the coder must be remade for these parameters. */
 bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 /* Makes a coder that differs from `c`, a coder on the host, only in the parameters of the method.
@@ -84,8 +88,10 @@ void gcb_coder_save(const struct gcb_coder *c, uint64_t *kept);
 int gcb_coder_restore(struct gcb_coder *c, const uint64_t *kept);
 
 /*
- * Appends the message of a tensor to `out`. If the payload is longer than the raw tensor, the
- * message is stored instead. The checksum field is reserved, not filled. Returns 0 or:
+ * Appends the message of a tensor to `out`. The message is stored if the payload would be longer
+ * than the raw tensor, if the codec cannot represent the tensor, or if the tensor has an infinity
+ * or NaN and config.nonfinite is GCB_NONFINITE_RAW. The checksum field is reserved, not filled.
+ * Returns 0, an error of a foreign method, or:
  *   GCB_E_MISMATCH   the coder is a decoder, or is for a tensor of another size
  *   GCB_E_NONFINITE  the tensor has an infinity or NaN, and config.nonfinite is
  *                    GCB_NONFINITE_ERROR
@@ -98,7 +104,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
  * NaNs. With them the message is unspecified. */
 int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
                             const struct gcb_view *in, struct gcb_wbuf *out, struct gcb_diag *diag);
-/* Number of bytes before the payload in an encoder's messages. */
+/* Number of bytes before the payload in an encoder's messages. Stored messages may have fewer. */
 size_t gcb_coder_head(const struct gcb_coder *c);
 /* Most bytes of a stored message. This may be more than gcb_coder_bound. */
 size_t gcb_coder_raw_bytes(const struct gcb_coder *c);
@@ -109,9 +115,9 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
 /*
  * Decodes a message to `out`. Does not check the checksum. A decoder that was made from a stored
  * message takes the method of the first message that is not stored, and allocates memory for it.
- * Returns 0 or:
- *   GCB_E_MISMATCH  the coder cannot decode this message, or `out` has another size
- *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM, GCB_E_DEVICE
+ * Returns 0, an error of a foreign method, or:
+ *   GCB_E_MISMATCH  the coder is an encoder, it is for other messages, or `out` has another size
+ *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_BACKEND, GCB_E_NOMEM, GCB_E_DEVICE
  */
 int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
                      const struct gcb_mview *out, struct gcb_diag *diag);
@@ -121,18 +127,17 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame);
 
 /*
- * Makes the decoder accept this frame: the decoder takes the frame's parameters. If the decoder was
- * made from a stored message, it also takes the frame's codec. The decoder is on the host, as in
- * the functions below, to gcb_coder_rebuild. May allocate. Returns 0, or after an error that leaves
- * the decoder unchanged:
+ * Makes the decoder accept this frame: the decoder takes the frame's parameters and, if it has no
+ * method yet, the frame's codec. A decoder with a method must be on the host. May allocate. After
+ * an error the decoder is unchanged. Returns 0 or:
  *   GCB_E_MISMATCH  another codec, count or transform, or parameters that need another decoder
- *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_BACKEND, GCB_E_NOMEM
+ *   GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_BACKEND, GCB_E_NOMEM, GCB_E_DEVICE
  */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag);
 
 /*
- * Adds a message to to->acc, which has as many elements as the tensor. The decoder adopts the
- * message's parameters. A sparse message without a transform costs no pass over the tensor. Other
+ * Adds a message to to->acc, which has as many elements as the tensor. The decoder is on the host,
+ * and adopts the message's parameters. A sparse message without a transform costs no pass over the tensor. Other
  * messages may need scratch of the tensor's size, which the first call allocates. Does not check
  * the checksum. Returns 0 or an error of gcb_coder_adopt; after an error nothing was added.
  */
@@ -143,9 +148,10 @@ int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
  * coefficients to which messages are added before the inverse transform. */
 bool gcb_coder_has_canvas(const struct gcb_coder *c);
 /*
- * Adds a message to the canvas. For the first message of a sum (`joins` is false) sets the canvas
- * to zero before. Returns 0 or an error of gcb_coder_adopt; after an error nothing was added. A
- * stored message gives GCB_E_MISMATCH.
+ * Adds a message to the canvas of a decoder on the host that has one. For the first message of a
+ * sum (`joins` is false) sets the canvas to zero before. The decoder adopts the message's
+ * parameters. Returns 0, GCB_E_MISMATCH for a stored message, or an error of gcb_coder_adopt; after
+ * an error nothing was added.
  */
 int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,
                       bool joins, struct gcb_diag *diag);
@@ -169,8 +175,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
                        struct gcb_message_parts *parts, struct gcb_diag *diag);
 
 /* Adds the squared error of y, decoded from a message of x, to the sums by its causes
- * (gcb_codec_ops.split). Does nothing if the codec cannot split errors. The decoder is on the host.
- * Returns 0 or an error of gcb_coder_decode. */
+ * (gcb_codec_ops.split). Adds nothing if the message is stored or the codec cannot split errors.
+ * The decoder is on the host. Returns 0 or an error of gcb_coder_decode. */
 int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, const float *x,
                     const float *y, struct gcb_error_split *sums, struct gcb_diag *diag);
 

@@ -6,20 +6,22 @@
 
 /* The fields of a coder. Only src/lib/coder uses this header. */
 
-/* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
+/* Most elements of a tensor, more than any machine holds. With so many elements, sizes in bits and
+ * bytes do not overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
 
 struct gcb_coder {
-    struct gcb_method method;       /* method.codec is NULL in the decoder of a stored message */
-    struct gcb_codec_env env;       /* points to `kept` */
+    struct gcb_method method;       /* method.codec is NULL in a decoder that has no method yet */
+    struct gcb_codec_env env;       /* its pointers, except `probe`, point to `kept` */
     struct gcb_codec_env_copy kept; /* copies of the caller's environment */
     enum gcb_nonfinite nonfinite;
     struct gcb_frame frame;       /* the messages' frame, without payload length and stored flag */
-    struct gcb_codec_base *state; /* the codec's state; NULL in the decoder of a stored message */
+    struct gcb_codec_base *state; /* the codec's state; NULL without a method */
     bool met_nonfinite; /* the last tensor was refused or sent raw because of an infinity or NaN */
     float *decoded;     /* scratch for the elements of a message to add; NULL until needed */
-    struct gcb_place *place;            /* where the codec runs; NULL: on the host */
-    const struct gcb_device_ops *there; /* the codec's functions at the place; NULL on the host */
+    struct gcb_place *place; /* where the codec runs; NULL: on the host */
+    /* the codec's functions at the place; NULL on the host, and without a method */
+    const struct gcb_device_ops *there;
 };
 
 /* The codec's functions on the host. The coder must have a codec. */
@@ -29,7 +31,8 @@ static inline const struct gcb_codec_ops *gcb_coder_ops(const struct gcb_coder *
 }
 
 /* Completes the message that begins at offset `start` of `out`: reserves the checksum field and
- * rewrites the header. GCB_E_NOSPACE: something did not fit; then the message is dropped. */
+ * rewrites the header. Returns 0, or GCB_E_NOSPACE if a part of the message did not fit; then drops
+ * the message. */
 int gcb_coder_finish(const struct gcb_frame *f, size_t start, struct gcb_wbuf *out,
                      struct gcb_diag *diag);
 

@@ -51,7 +51,7 @@ static int explain_queueing(const struct gcb_coder *c, int err, struct gcb_diag 
                         c->method.name ? c->method.name : "raw", gcb_status_text(err));
 }
 
-/* Returns the encoder's input. `compensated` is that of struct gcb_device_input. */
+/* Returns the encoder's input. `compensated` is the field of struct gcb_device_input. */
 static struct gcb_device_input make_input(const struct gcb_coder *c,
                                           const struct gcb_device_message *m, int compensated)
 {
@@ -89,7 +89,7 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
         return err;
     call.at = *at;
     err = c->there->encode_async(c->state, &in, m->payload_dev, &call);
-    /* Encoding has added the residual to the tensor. The sum must be finite. */
+    /* Encoding has added the residual, if there is one, to the tensor. The sum must be finite. */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = module_of(c)->tensor.max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
     return explain_queueing(c, err, diag);

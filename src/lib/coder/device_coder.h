@@ -5,14 +5,14 @@
 #include "src/lib/device/place.h"
 
 /*
- * Functions of coders with a place (struct gcb_coder_config) that only queue work. So the caller
- * can queue many messages and wait once. The messages are those of a coder on the host. The payload
- * stays on the device. The host makes the header, whose size is known beforehand. If an encoder
- * will get residuals, the caller must set env.feedback, so that the encoder also plans the inverse
- * transform.
+ * Encoding and decoding by coders with a place (struct gcb_coder_config), as work that is only
+ * queued. So the caller can queue many messages and wait once. The messages are those of a coder on
+ * the host. The payload stays on the device. The host makes the header, whose size is known
+ * beforehand. If an encoder will get residuals, it must be made with env.feedback, so that it also
+ * plans the inverse transform.
  */
 
-/* Bytes of scratch that a call needs. */
+/* Bytes of scratch that the batch must have for a message of this coder. */
 uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
 
 /*
@@ -25,16 +25,18 @@ uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
  */
 struct gcb_device_message {
     struct gcb_device_batch *batch;
-    unsigned i;    /* index in the batch */
-    float *in_dev; /* the tensor, valid until encode_finish; not changed without a residual */
+    unsigned i; /* index in the batch */
+    /* The tensor to encode. Not changed without a residual. Must stay valid until the work that
+     * encode_finish may queue has ended. */
+    float *in_dev;
     uint8_t *payload_dev; /* gcb_coder_max_payload bytes */
     float *residual_dev;  /* the residual, or NULL */
     float carry;          /* the residual's factor */
 };
 
-/* Queues the encoding. Never waits and never allocates. Returns 0, GCB_E_DEVICE, GCB_E_MISMATCH if
- * c is a decoder, or if the message has a residual but c was made without env.feedback, or an error
- * of gcb_device_batch_call. */
+/* Queues the encoding. Never waits and never allocates. Returns 0, GCB_E_DEVICE, GCB_E_NOMEM,
+ * GCB_E_MISMATCH if c is a decoder or the message has a residual but c was made without
+ * env.feedback, or an error of gcb_device_batch_call. */
 int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
@@ -42,21 +44,21 @@ int gcb_device_coder_encode_async(struct gcb_coder *c, const struct gcb_step *at
  * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the
  * raw tensor, the method cannot encode the tensor, or it has an infinity or NaN and the coder was
  * made with GCB_NONFINITE_RAW, queues the raw tensor as the payload instead. Returns 0,
- * GCB_E_DEVICE, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder was made with
- * GCB_NONFINITE_ERROR.
+ * GCB_E_DEVICE, GCB_E_NOMEM, or GCB_E_NONFINITE if the tensor has an infinity or NaN and the coder
+ * was made with GCB_NONFINITE_ERROR.
  */
 int gcb_device_coder_encode_finish(struct gcb_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
 
 /* Appends the whole message to `out`, and waits for the copy of the payload. The checksum field is
- * reserved, not filled. Returns 0, GCB_E_NOSPACE or GCB_E_DEVICE. */
+ * reserved, not filled. Returns 0, GCB_E_NOSPACE, GCB_E_DEVICE or GCB_E_NOMEM. */
 int gcb_device_coder_fetch(struct gcb_coder *c, const struct gcb_device_message *m,
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag);
 
 /* Queues the decoding of a payload on the device to out_dev. `frame` is the message's parsed frame.
- * Only m->batch and m->i are used. Returns 0, GCB_E_CORRUPT, GCB_E_DEVICE, GCB_E_MISMATCH if the
- * coder does not accept the frame, or an error of gcb_device_batch_call. */
+ * Only m->batch and m->i are used. Returns 0, GCB_E_CORRUPT, GCB_E_DEVICE, GCB_E_NOMEM,
+ * GCB_E_MISMATCH if the coder does not accept the frame, or an error of gcb_device_batch_call. */
 int gcb_device_coder_decode_async(struct gcb_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
@@ -90,7 +92,7 @@ uint64_t gcb_device_group_scratch(struct gcb_coder *const coders[], size_t count
 /*
  * Does what gcb_device_coder_encode_async does, for `count` messages of one batch. coders[i]
  * belongs to messages[i]; one coder may serve several messages. Never waits and never allocates.
- * After an error some of the messages are queued.
+ * After an error some of the messages may be queued.
  */
 int gcb_device_group_encode_async(struct gcb_coder *const coders[], const struct gcb_step *at,
                                   const struct gcb_device_message messages[], size_t count,

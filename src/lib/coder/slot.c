@@ -36,7 +36,8 @@ static uint64_t payload_of(const struct gcb_device_encoder *e)
 
 /* ---- creating ---- */
 
-/* Refuses what needs a decision by the host, or an array that a slot does not have. */
+/* Refuses a method if the host would have to look at results, or if a call would need other arrays
+ * than the tensor, its residual, the slots and the scratch. */
 static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *diag)
 {
     const struct gcb_coder *c = e->encoder;
@@ -59,7 +60,6 @@ static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *dia
                : 0;
 }
 
-/* Makes both coders for a method. */
 static int make_coders(struct gcb_device_encoder *e, const struct gcb_method *method,
                        struct gcb_coder_config config, struct gcb_diag *diag)
 {
@@ -163,7 +163,7 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *e, unsigned wor
     sum = sum_scratch(e, workers);
     most = sum.results + sum.decoder;
     encode = e->encoder->there->scratch ? e->encoder->there->scratch(e->encoder->state) : 0;
-    return HEAD + (most > encode ? most : encode); /* HEAD: for the alignment */
+    return HEAD + (most > encode ? most : encode); /* align_scratch may skip bytes */
 }
 
 /* ---- queueing ---- */
@@ -198,7 +198,7 @@ static int end_call(const struct gcb_device_encoder *e, int err, struct gcb_diag
     return err;
 }
 
-/* Scratch that is aligned as kernels need. */
+/* Returns the first address in the scratch that is a multiple of 256, as kernels need. */
 static uint8_t *align_scratch(void *scratch_dev)
 {
     return (uint8_t *)(uintptr_t)gcb_cuda_align256((uintptr_t)scratch_dev);
@@ -271,7 +271,7 @@ struct summands {
     struct gcb_cuda_slots slots;
     const float *weights; /* NULL: each is 1 / slots.count */
     struct gcb_device_result *results;
-    void *scratch_dev; /* the decoder's */
+    void *scratch_dev; /* the decoder's scratch */
 };
 
 static const uint8_t *payload_at(const struct summands *p, unsigned i)
