@@ -5,14 +5,14 @@
 #include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
 
-#define STAGING ((uint64_t)16 << 20) /* default bytes of `staging` */
+#define STAGING ((uint64_t)16 << 20) /* bytes of pinned memory for copies, if the config has 0 */
 
 struct gcb_device_batch {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
     struct gcb_device_event *from, *to; /* the beginning and the end of the work */
-    uint64_t launched;                  /* the stream's launches before begin */
-    uint64_t launches;                  /* the stream's launches from begin to the last wait */
+    uint64_t launched;                  /* number of the stream's launches before begin */
+    uint64_t launches;                  /* their number from begin to the last finish or wait */
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
@@ -24,7 +24,8 @@ struct gcb_device_batch {
     void *staging;        /* pinned memory for uploads and downloads */
 };
 
-/* Bytes of the tables if every message of the batch is in a group of two or more. */
+/* Bytes of the tables of all groups, if each message is in a group. A batch of one message has no
+ * groups. */
 static uint64_t tables_bytes(const struct gcb_device_batch *b)
 {
     return b->messages > 1 ? b->messages * gcb_cuda_align16(gcb_device_group_bytes(1)) : 0;

@@ -17,13 +17,15 @@ struct gcb_device_batch;
 
 struct gcb_device_batch_config {
     unsigned messages; /* most messages of a batch; 0 means 1 */
-    /* Bytes of scratch: gcb_device_group_scratch for groups, otherwise the most of any coder. */
+    /* Bytes of scratch: gcb_device_group_scratch of the coders or, if messages are not grouped, the
+     * largest gcb_device_coder_scratch of a coder. */
     uint64_t scratch;
     uint64_t staging; /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
-/* Makes a batch and all of its memory. `device` is borrowed until the batch is destroyed. Returns
- * 0, GCB_E_NOMEM or GCB_E_DEVICE. */
+/* Makes a batch and all of its memory on `device`, which the calling thread must use
+ * (gcb_device_open). The caller frees *out with gcb_device_batch_destroy. Returns 0, GCB_E_NOMEM or
+ * GCB_E_DEVICE; after an error *out is NULL. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
 /* Waits for queued work first. Memory that this work uses must not be freed earlier. NULL is
@@ -33,22 +35,25 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b);
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
 struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b);
 
-/* Queues a fill that sets all results to 0. Returns 0 or GCB_E_DEVICE. */
+/* Queues a fill that sets all results to 0; the messages' work begins after it. Returns 0,
+ * GCB_E_DEVICE or GCB_E_NOMEM. */
 int gcb_device_batch_begin(struct gcb_device_batch *b);
-/* Queues one copy of all results and waits for all queued work. Returns 0, or GCB_E_DEVICE if any
- * queueing or work since begin has failed. */
+/* Queues one copy of all results and waits for all queued work. Returns 0, or GCB_E_DEVICE or
+ * GCB_E_NOMEM if any queueing or work of this batch has failed, also before begin. */
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag);
 
 /* Waits for work that was queued after finish, such as raw tensors that
- * gcb_device_coder_encode_finish queued. Returns 0 or GCB_E_DEVICE. */
+ * gcb_device_coder_encode_finish queued. Returns as gcb_device_batch_finish does. */
 int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag);
 
 /* The work from begin to the last finish or wait. */
 struct gcb_device_work {
-    double seconds;    /* by the device's events, without the fill and the copy of the results */
+    /* By the device's events, without the fill of the results, and after a finish without their
+     * copy. */
+    double seconds;
     uint64_t launches; /* number of kernels, and of fills by codecs */
 };
-/* Fills *out. Returns 0 or GCB_E_DEVICE. */
+/* Fills *out, after a finish or wait. Returns 0 or GCB_E_DEVICE. */
 int gcb_device_batch_work(const struct gcb_device_batch *b, struct gcb_device_work *out,
                           struct gcb_diag *diag);
 
@@ -66,17 +71,18 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
  * grows, its content is lost. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE; after an error the batch has
  * no scratch. */
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
-/* Waits for queued work and frees the scratch. Returns 0 or GCB_E_DEVICE. */
+/* Waits for queued work and frees the scratch, also after an error. Returns 0, GCB_E_DEVICE or
+ * GCB_E_NOMEM. */
 int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag);
 /* Returns a group of `count` messages. The memory of its table is valid until the next finish.
  * `count` is at most gcb_device_batch_tables. */
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
-/* Returns the most messages of the next group. There is memory for one table entry per message of
- * the batch. */
+/* Returns the most messages that the next group can have: the batch's tables have an entry for each
+ * message of the batch, and are free again after a finish. 0 or 1: no group can be made. */
 uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b);
 
 /* Copy between plain host memory and the device, through the pinned memory, and wait until the copy
- * is done. Return 0 or GCB_E_DEVICE. */
+ * is done. Return 0, GCB_E_DEVICE or GCB_E_NOMEM. */
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag);
 int gcb_device_batch_download(struct gcb_device_batch *b, void *to, const void *from_dev,

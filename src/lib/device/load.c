@@ -32,7 +32,7 @@ static bool find_own_path(char *path, size_t size)
 }
 
 /* Writes the path of the module in the folder of the executable or library that contains this code.
- * Returns false if the module is not there. */
+ * Returns false if the module is not there, or the folder is unknown. */
 static bool find_beside(char *path, size_t size)
 {
     char *slash;
@@ -70,7 +70,7 @@ static void *open_module(struct gcb_diag *diag)
     return NULL;
 }
 
-/* Returns `module`, or NULL if it is NULL or has another version; then sets diag. */
+/* Returns `module`. If `module` is NULL or has another version, sets diag and returns NULL. */
 static const struct gcb_device_module *check_version(const struct gcb_device_module *module,
                                                      struct gcb_diag *diag)
 {

@@ -12,10 +12,11 @@
  * returned table before any other, and refuses a module of another version.
  *
  * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it
- * has a diag. GCB_E_BACKEND: something is missing. GCB_E_DEVICE: something failed. A function with
- * a stream only queues work; only `wait` reports whether the work succeeded. Device memory that
- * `alloc` returns is aligned to 256 bytes, and the host cannot read it. Copies between host and
- * device go through pinned memory. A stream is for one host thread at a time.
+ * has a diag. GCB_E_BACKEND: something is missing. GCB_E_NOMEM: there is no memory, perhaps for a
+ * launch. GCB_E_DEVICE: something else failed. A function with a stream only queues work; only
+ * `wait` reports whether the work succeeded. Device memory that `alloc` returns is aligned to 256
+ * bytes, and the host cannot read it. Copies between host and device go through pinned memory. A
+ * stream is for one host thread at a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 14
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
@@ -29,15 +30,15 @@ struct gcb_device_facts {
     uint64_t memory_bytes; /* all memory of the device, not only what is free */
     uint64_t l2_bytes;     /* size of the level-2 cache */
     unsigned major, minor; /* compute capability */
-    unsigned clock_mhz;    /* highest clock of the multiprocessors; 0: unknown */
+    unsigned clock_mhz;    /* highest clock frequency of the multiprocessors; 0: unknown */
 };
 
 /* Directions of a copy: from host to device, from device to host, within the device. */
 enum gcb_device_copy { GCB_COPY_IN, GCB_COPY_OUT, GCB_COPY_DEVICE };
 
-struct gcb_cuda_fft;     /* opaque: plans */
-struct gcb_device_event; /* opaque: a point in a stream's work */
-struct gcb_device_clock; /* opaque */
+struct gcb_cuda_fft;     /* cuFFT's plans for a message (src/lib/device/module/fft.h) */
+struct gcb_device_event; /* a point in a stream's work */
+struct gcb_device_clock; /* reads the clock frequency of a device */
 
 struct gcb_device_memory_fns {
     /* Allocates memory, also for 0 bytes. After an error *out_dev is NULL. The message of
@@ -52,7 +53,8 @@ struct gcb_device_memory_fns {
 struct gcb_device_stream_fns {
     int (*create)(struct gcb_device_stream **out, struct gcb_diag *diag);
     void (*destroy)(struct gcb_device_stream *s); /* waits for queued work; NULL is fine */
-    /* Waits for queued work. Returns 0, or GCB_E_DEVICE if any work or queueing has failed. */
+    /* Waits for queued work. Returns 0, or GCB_E_DEVICE or GCB_E_NOMEM if any work or queueing has
+     * failed since the stream was made. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
     /* Number of kernels, and of fills by codecs, that were queued since the stream was made. */
     uint64_t (*launches)(const struct gcb_device_stream *s);
@@ -60,8 +62,8 @@ struct gcb_device_stream_fns {
                 enum gcb_device_copy how);
     int (*zero)(struct gcb_device_stream *s, void *dev, uint64_t bytes);
 
-    /* A stream that stands for one of the caller's streams (src/lib/coder/slot.h). `wrap` makes it,
-     * and `unwrap` frees it without waiting; NULL is fine. */
+    /* A stream that stands for one of the caller's streams (src/lib/coder/slot.h), which `point`
+     * names. `wrap` makes it, and `unwrap` frees it without waiting; NULL is fine. */
     int (*wrap)(struct gcb_device_stream **out, struct gcb_diag *diag);
     void (*unwrap)(struct gcb_device_stream *s);
     /* From now on the stream stands for `handle`, a cudaStream_t, and has no failure. */
@@ -85,18 +87,19 @@ struct gcb_device_tensor_fns {
     /* Raises result->max_bits to the largest magnitude of x[0..n), as the bits of a float32. */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* Does what max_bits does, for each message of a group. The copy of the group's table has been
-     * queued. */
+    /* Does what max_bits does, for each message of a group. The caller has queued the copy of the
+     * group's table. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
     /* Converts a tensor to the raw payload of a stored message, in the type `source`. If
      * in->residual is not NULL, it becomes the part of the tensor that `source` cannot represent.
-     * in->compensated is 1: the residual has been added to in->x before. */
+     * The caller has added the residual to in->x before, so in->compensated is 1. */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
     /* Converts a raw payload in the type `source` to n floats. */
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
-    /* Compares y with x: kernels/compare/compare_cuda.h. */
+    /* Compares y with x (kernels/compare/compare_cuda.h), with `compare_scratch` bytes of
+     * scratch. */
     uint64_t (*compare_scratch)(uint64_t n);
     int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
@@ -125,11 +128,12 @@ struct gcb_device_slot_fns {
                   const struct gcb_cuda_slots *slots);
 };
 
-/* The present clock of the multiprocessors (src/lib/device/module/libraries.h). */
+/* The present clock frequency of the multiprocessors (src/lib/device/module/libraries.h). */
 struct gcb_device_clock_fns {
-    /* Returns NULL if the clock of device `index` cannot be read. */
+    /* Returns NULL if the frequency of device `index` cannot be read. The caller frees the result
+     * with `close`. */
     struct gcb_device_clock *(*open)(unsigned index);
-    /* Returns 0 if the clock is unknown or c is NULL. */
+    /* Returns the frequency in MHz; 0 if it is unknown or c is NULL. */
     unsigned (*mhz)(const struct gcb_device_clock *c);
     void (*close)(struct gcb_device_clock *c); /* NULL is fine */
 };
@@ -139,8 +143,8 @@ struct gcb_device_module {
     uint32_t size;                         /* sizeof(struct gcb_device_module) */
     const struct gcb_device_codec *codecs; /* a row without ops ends the list */
 
-    /* Fills in the facts that are known, even after an error. Returns 0, or GCB_E_BACKEND if there
-     * is no driver or no such device. */
+    /* Fills in the facts about device `index` that are known, even after an error. Returns 0, or
+     * GCB_E_BACKEND if there is no driver or no such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
     /* Selects device `index` for this host thread. Returns 0 or GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);

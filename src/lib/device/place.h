@@ -16,8 +16,8 @@ struct gcb_device_buffer {
  */
 struct gcb_place {
     const struct gcb_device *device;
-    /* Before decoding, the output array is uploaded, so that its old values show where a decoder
-     * fails to write. */
+    /* If true, the caller's output array is uploaded before a message is decoded, so that its old
+     * values show where the decoder fails to write. */
     bool prefill;
     struct gcb_device_batch *batch;
     unsigned messages; /* most messages that `batch` can hold */
@@ -32,9 +32,10 @@ struct gcb_place_size {
 
 /*
  * Makes every part at least as large as `size` says. A part that grows loses its content. If
- * `messages` grows, a new batch with a new stream replaces `batch`. If memory does not suffice, all
- * parts are freed and allocated again at exactly this size. Returns 0, GCB_E_NOMEM or
- * GCB_E_DEVICE.
+ * `messages` grows, a new batch with a new stream replaces `batch`. If memory does not suffice,
+ * tensor, payload and scratch are freed and allocated again at exactly this size. The calling
+ * thread must use the device. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE; after an error parts may be
+ * missing.
  */
 int gcb_place_reserve(struct gcb_place *p, const struct gcb_place_size *size,
                       struct gcb_diag *diag);
