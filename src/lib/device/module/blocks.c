@@ -60,7 +60,7 @@ static int books_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 
     set_layout(&s->how, &s->s.b);
     s->how.kind = s->s.k.book == GCB_BOOK_UNIFORM ? GCB_CUDA_BINS : GCB_CUDA_DYNAMIC;
-    s->how.too_much = GCB_INF_BITS; /* bins look at the sum of squares */
+    s->how.too_much = GCB_INF_BITS; /* bins check the sum of squares instead */
     return err;
 }
 
@@ -105,8 +105,8 @@ static int blocks_sum(const void *state, const struct gcb_cuda_payloads *p, floa
     return gcb_cuda_blocks_sum(stream, out_dev, base->env.count, how_of(state), p);
 }
 
-/* True if the kernels' parameters are equal. They have no padding, and no random streams: each
- * message has its own. */
+/* True if the kernels' parameters are equal. These have no padding. The random streams are not
+ * among them, because each message has its own streams. */
 static bool blocks_alike(const void *state, const void *other)
 {
     return memcmp(how_of(state), how_of(other), sizeof(struct gcb_cuda_blocks)) == 0;

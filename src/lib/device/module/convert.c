@@ -6,8 +6,8 @@
 
 /* The codecs identity, fp16 and bf16. They differ only in the conversion of elements. */
 struct convert {
-    struct gcb_half h;                 /* identity has no parameters */
-    struct gcb_cuda_blocks drawn;      /* stochastic rounding */
+    struct gcb_half h;                 /* its parameters are unused by identity */
+    struct gcb_cuda_blocks drawn;      /* the kernels' parameters for stochastic rounding */
     const struct gcb_cuda_convert *by; /* the functions that convert elements */
 };
 

@@ -45,7 +45,7 @@ struct gcb_cuda_fft {
     void *library;
     gcb::fft_functions f;
     gcb::fft_plans all, last; /* whole chunks, and the shorter last chunk */
-    size_t own;               /* bytes that cuFFT works in: the most that a plan needs */
+    size_t own;               /* bytes that cuFFT works in: the most of any plan */
 };
 
 namespace
@@ -68,7 +68,7 @@ bool find_functions(gcb::fft_functions *f, void *library)
            gcb_module_symbol(&f->inverse, library, "cufftExecC2R");
 }
 
-/* The gcb_status for an error code of cuFFT. */
+/* Returns the gcb_status for an error code of cuFFT, not for success. */
 int status_of(cufftResult result)
 {
     if (result == CUFFT_ALLOC_FAILED)
@@ -184,8 +184,9 @@ int run(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, wa
                           : check(s, fft->f.inverse(plan, complex, x), "cufftExecC2R", __LINE__);
 }
 
-/* Transforms all chunks. cuFFT requires real input that is aligned like complex numbers. So a
- * shorter last chunk is copied to aligned memory, after the memory that cuFFT works in. */
+/* Transforms all chunks. cuFFT requires real arrays that are aligned like complex numbers. So the
+ * elements of a shorter last chunk are copied to or from an aligned array in `work`, after the
+ * memory that cuFFT works in. */
 int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float *bins, float *x,
             void *work)
 {

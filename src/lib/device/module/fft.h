@@ -17,9 +17,9 @@ enum gcb_cuda_fft_way { GCB_CUDA_FFT_FORWARD = 1, GCB_CUDA_FFT_INVERSE = 2 };
 
 /*
  * Plans the transforms of n >= 1 elements in the directions `ways`. If `chunk` is 0 or at least n,
- * the whole message is one chunk. `transform` is the parameter's value, for error messages. Returns
- * 0 or:
- *   GCB_E_BACKEND      cuFFT was not found
+ * the whole message is one chunk. `transform` is the value of the parameter `transform`, for error
+ * messages. Returns 0 or:
+ *   GCB_E_BACKEND      cuFFT was not found or lacks a function
  *   GCB_E_UNSUPPORTED  cuFFT has no plan for this length
  *   GCB_E_NOMEM, GCB_E_DEVICE
  * After an error *out is NULL.
@@ -28,12 +28,12 @@ int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, u
                         const char *transform, struct gcb_diag *diag);
 void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft); /* NULL is fine */
 
-/* Bytes of `work` that a call needs; `work` is aligned to 256. */
+/* Bytes of `work` that the functions below need; `work` is device memory, aligned to 256. */
 uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft);
 
-/* Queue the transforms of all chunks. x has n floats; bins has 2 * gcb_fft_bins(n, chunk) floats,
- * aligned to 16. They do not overlap. The inverse overwrites the bins, which must be those of a
- * real transform. Return 0 or GCB_E_DEVICE. */
+/* Queue the transforms of all chunks. x has n floats, aligned to 8; bins has 2 * gcb_fft_bins(n,
+ * chunk) floats, aligned to 16. They do not overlap. The inverse overwrites the bins, which must be
+ * those of a real transform. Return 0, GCB_E_DEVICE or GCB_E_NOMEM. */
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                          const float *x, void *work);
 int gcb_cuda_fft_inverse(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *x,

@@ -10,7 +10,7 @@ bool gcb_module_symbol(void *function, void *library, const char *name)
 {
     void *symbol = library ? dlsym(library, name) : NULL;
 
-    memcpy(function, &symbol, sizeof(symbol)); /* ISO C has no conversion to function pointers */
+    memcpy(function, &symbol, sizeof(symbol)); /* ISO C cannot convert data to function pointers */
     return symbol != NULL;
 }
 

@@ -5,7 +5,7 @@
 
 struct natural {
     struct gcb_codec_base base;
-    struct gcb_cuda_draw draw; /* without random streams: each message has its own */
+    struct gcb_cuda_draw draw; /* random streams are not set: each message has its own */
 };
 
 static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)

@@ -7,7 +7,7 @@
 struct qsgd {
     struct gcb_qsgd_layout l;
     const struct gcb_codec_env *env;
-    struct gcb_cuda_qsgd how; /* without random streams: each message has its own */
+    struct gcb_cuda_qsgd how; /* random streams are not set: each message has its own */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -63,7 +63,7 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
 {
     const struct qsgd *s = state;
     const uint64_t tiles = (s->env->count + GCB_TILE - 1) / GCB_TILE;
-    /* Elias codings: the bytes before the codes, which are the norms and the directory */
+    /* Elias codings: bytes of the norms and the directory, which come before the codes */
     const uint64_t head = s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t);
 
     if (s->l.coding == GCB_QSGD_FIXED ? length != s->l.q.base.max_payload : length < head)
@@ -83,7 +83,7 @@ static int qsgd_sum(const void *state, const struct gcb_cuda_payloads *p, float 
     return gcb_cuda_qsgd_sum(stream, out_dev, s->env->count, &s->how, p);
 }
 
-/* True even if buckets have different lengths, because each item of a group has its own length. */
+/* True even if the bucket lengths differ, because each item of a group has its own. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;

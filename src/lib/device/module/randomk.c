@@ -4,7 +4,7 @@
 #include "kernels/strata/strata_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* The places that an encoder draws in a step. */
+/* Describes the positions that an encoder sends in a step. */
 static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb_step *at)
 {
     struct gcb_strata where = gcb_strata_of(s->base.env.count, s->k);
@@ -13,8 +13,8 @@ static struct gcb_strata places_at(const struct gcb_randomk *s, const struct gcb
     return where;
 }
 
-/* The places of a payload of `length` bytes. Their key is missing: it is in the payload, on the
- * device. */
+/* Describes the positions of a payload of `length` bytes. Their key is missing, because only the
+ * device can read it from the payload. */
 static struct gcb_strata places_of(const struct gcb_randomk *s, uint64_t length)
 {
     return gcb_strata_of(s->base.env.count, (length - GCB_RANDOMK_KEY_BYTES) / sizeof(float));

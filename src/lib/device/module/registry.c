@@ -1,7 +1,7 @@
 #include "src/lib/device/module/codecs.h"
 
-/* The codecs of the module, by wire id (see src/lib/codec). identity, fp16 and bf16 share their
- * functions. */
+/* Wire ids (`wire_id` in the codecs' files in src/lib/codec) and functions. identity, fp16 and bf16
+ * share their functions. */
 const struct gcb_device_codec gcb_device_codecs[] = {
     {1, &gcb_device_convert},
     {2, &gcb_device_convert},

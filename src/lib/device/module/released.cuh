@@ -8,8 +8,8 @@ namespace gcb
 
 /*
  * Ignores an error of a call that frees something: if the device is broken, the next wait says so.
- * CUDA keeps an error until it is read. So this function reads it; otherwise the next launch would
- * seem to have failed.
+ * CUDA keeps an error until somebody reads it, and the next launch would seem to have failed. So
+ * this function reads the error.
  */
 inline void released(cudaError_t error)
 {

@@ -6,9 +6,9 @@
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
 
-/* Sets the rows of the stages. Returns 0, or GCB_E_UNSUPPORTED if a stage has no row, or for tiles
- * or input=fp16. The kernels know the value coders up to GCB_CUDA_MEANS. A decoder needs no
- * selector, and no `input`. */
+/* Finds the device's functions for each stage. Returns 0, or GCB_E_UNSUPPORTED if a stage runs on
+ * the CPU only: a transform of tiles, input=fp16 of an encoder, a value coder after GCB_CUDA_MEANS,
+ * or a stage without a row. A decoder needs no selector. */
 static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
 {
     const struct gcb_sparse *p = &s->p;
@@ -87,13 +87,13 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
            gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.max_kept) : 0);
 }
 
-/* True if the transform takes zeros after the elements. */
+/* True if the transform takes more elements than the tensor has: zeros follow (pad=smooth). */
 static bool is_padded(const struct gcb_device_sparse *s)
 {
     return s->p.t.length > s->p.t.env.count;
 }
 
-/* The elements with zeros after them; only if is_padded. */
+/* Returns the offset of the elements with zeros after them, which exist only if is_padded. */
 static uint64_t padded_at(const struct gcb_device_sparse *s)
 {
     return transform_scratch_at(s) +
@@ -149,7 +149,8 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_device_inp
 }
 
 /* Does what the transform's `inverse` does, for a padded tensor: transforms to the scratch, and
- * copies the elements without the zeros to `out`. */
+ * copies the elements without the zeros to `out` or, if w->from is not NULL, w->from minus the
+ * elements. */
 static int cut_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
@@ -164,7 +165,8 @@ static int cut_inverse(const struct gcb_device_sparse *s, float *out,
     return w->from ? gcb_cuda_memory_residual(stream, out, w->from, n) : gcb_cuda_status(stream);
 }
 
-/* Turns the kept coefficients into elements. */
+/* Writes the elements of a message to `out`: transforms the kept coefficients, if there is a
+ * transform. If w->from is not NULL, writes w->from minus the elements. */
 static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_device_work *w,
                    const struct gcb_cuda_entries *kept)
 {
@@ -180,8 +182,8 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
 
 /*
  * Error feedback through a transform: decodes the message that was just encoded. The residual
- * becomes the tensor minus the decoded message. Without a transform this is not needed: the
- * selection has updated the residual.
+ * becomes the tensor minus the decoded message. Without a transform this is not needed: selecting
+ * and writing the values has set the residual.
  */
 static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
@@ -214,7 +216,9 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                 .call = call};
     struct gcb_cuda_chosen chosen = {.n = s->p.t.positions, .most = s->p.max_kept};
 
-    /* The residual begins as the tensor: the kernels change it only where they send an element. */
+    /* Kernels that add the residual to the tensor also store the sum as the new residual. If the
+     * residual was added before, the sum is stored here. Later kernels change it where elements are
+     * sent. */
     if (in->residual && in->compensated)
         gcb_cuda_memory_copy(call->stream, in->residual, in->x, in->n);
     if (selector_writes(s)) {
@@ -230,7 +234,8 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                                  : gcb_cuda_status(call->stream);
 }
 
-/* Reads the scales and the positions of a payload. */
+/* Queues the reading of the scales and the positions of a payload. Returns 0, GCB_E_CORRUPT,
+ * GCB_E_DEVICE or GCB_E_NOMEM. */
 static int open_entries(const struct gcb_device_sparse *s, struct gcb_cuda_entries *kept,
                         const uint8_t *payload_dev, uint64_t length,
                         const struct gcb_device_call *call)

@@ -15,7 +15,8 @@
  * (src/lib/sparse/sparse.h). Each stage has a table of its own here, indexed by the same ids as on
  * the CPU. A stage without a row runs on the CPU only.
  *
- * The selection takes one float for each position: an element, or the magnitude of a coefficient.
+ * The selection takes one float for each position: an element, a real coefficient, or the power of
+ * a bin of fft.
  */
 
 /* How chunks are transformed: by the kernels for powers of two (BLOCK), by the kernels for all even
@@ -25,10 +26,10 @@ enum gcb_device_way { GCB_WAY_BLOCK, GCB_WAY_STEPS, GCB_WAY_LIBRARY };
 
 /* Chunks of one length, one after the other. */
 struct gcb_device_run {
-    uint64_t first, count, length; /* elements before the chunks, in all chunks, and in a chunk */
+    uint64_t first, count, length; /* elements before the run, in the run, and in a chunk */
     enum gcb_device_way way;
     const void *table;           /* BLOCK, and LIBRARY of dct: the table in device memory */
-    struct gcb_cuda_steps steps; /* STEPS: with the table in device memory */
+    struct gcb_cuda_steps steps; /* STEPS: what the kernels take; its tables are device memory */
 };
 
 struct gcb_device_sparse {
@@ -41,7 +42,8 @@ struct gcb_device_sparse {
     struct gcb_cuda_block_fft fft_short; /* fft: the run of whole chunks, if BLOCK; count 0: none */
     struct gcb_cuda_dct dct[2];          /* dct: parameters of the runs */
     const struct gcb_device_selector *selector; /* only encoders use it */
-    void *found; /* device memory with the threshold that later steps use again; or NULL */
+    /* device memory with a threshold that later steps use again; NULL if the selector reuses none */
+    void *found;
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;
 };
@@ -58,8 +60,9 @@ struct gcb_device_work {
     const struct gcb_cuda_entries *kept; /* inverse: positions and values of the message */
 };
 
-/* A NULL function does nothing, unless its comment says otherwise. Functions that return int return
- * 0 or an error of struct gcb_device_ops. */
+/* The functions of a transform. A NULL function does nothing, unless its comment says otherwise.
+ * Functions that return int return 0 or an error of `init` or of a call in struct
+ * gcb_device_ops. */
 struct gcb_device_transform {
     /* Makes plans and tables. Other functions allocate nothing. fini is called even after an
      * error. */
@@ -91,8 +94,8 @@ struct gcb_device_transform {
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };
 
-/* Takes `bytes` bytes at offset *end of a scratch, and moves *end after them, aligned to 256.
- * Returns their address. If `scratch` is NULL, only computes sizes and returns NULL. */
+/* Takes `bytes` bytes at offset *end of a scratch, and moves *end after these bytes, to a multiple
+ * of 256. Returns their address. If `scratch` is NULL, only moves *end and returns NULL. */
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 
 /* Returns the part of the input with `count` elements from element `from` on. */
@@ -105,7 +108,8 @@ struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint6
 int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env, bool dct,
                     struct gcb_diag *diag);
 void gcb_device_plan_fini(struct gcb_device_sparse *s);
-/* Returns the first run that cuFFT transforms. s->fft is not NULL. */
+/* Returns the first run that cuFFT transforms. The result has a meaning only if s->fft is not
+ * NULL. */
 const struct gcb_device_run *gcb_device_library_run(const struct gcb_device_sparse *s);
 
 /* Indexed by enum gcb_transform_id. */
@@ -120,7 +124,7 @@ extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
 struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
-    bool reuses; /* keeps a threshold between calls, in s->found */
+    bool reuses; /* keeps a threshold from call to call, in s->found */
     bool lists;  /* always makes a list, and never writes a message itself */
     /* Bytes of scratch that `select` needs, with the chosen positions. */
     uint64_t (*scratch)(const struct gcb_sparse *p);
@@ -142,8 +146,8 @@ struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p);
 /* ---- index: sparse_index.c ---- */
 
 struct gcb_device_index {
-    /* The length of the index in bytes. `any` is 1 if n and the number of kept positions do not
-     * determine it. */
+    /* The length of the index in a payload. `any` is 1 if n and the number of kept positions do not
+     * determine the length. */
     struct gcb_cuda_index_length length;
     /* Bytes of scratch to encode at most `most` of n positions. NULL: none. */
     uint64_t (*put_scratch)(uint64_t n, uint64_t most);

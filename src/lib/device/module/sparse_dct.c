@@ -5,7 +5,7 @@
 
 /* Layout of the scratch. */
 struct layout {
-    float *coef; /* coefficients that kernels read or write; in LIBRARY runs also folded elements */
+    float *coef; /* coefficients; in LIBRARY runs also elements in the order that cuFFT gets */
     float *bins; /* LIBRARY runs: cuFFT's bins */
     void *work;  /* cuFFT's memory */
     uint64_t bytes;
@@ -88,14 +88,15 @@ static uint64_t dct_scratch(const struct gcb_device_sparse *s)
 
 /* ---- STEPS and LIBRARY runs ---- */
 
-/* Number of floats in the bins before those of a run. */
+/* Number of floats in the bins before those of run 0 or 1. */
 static uint64_t bins_before(const struct gcb_device_sparse *s, unsigned run)
 {
     return run ? bins_of(&s->runs[0]) : 0;
 }
 
-/* Transforms the elements x to coefficients. coef[0] is coefficient number `before`. The caller has
- * added error feedback to x. */
+/* Transforms the elements of STEPS and LIBRARY runs to coefficients. x[0] is element 0 of the
+ * message, and coef[0] is coefficient number `before`. The caller has added error feedback to the
+ * elements. */
 static int rest_forward(const struct gcb_device_sparse *s, float *coef, uint64_t before,
                         const float *x, const struct gcb_device_work *w)
 {
@@ -122,14 +123,15 @@ static int rest_forward(const struct gcb_device_sparse *s, float *coef, uint64_t
     return gcb_cuda_status(stream);
 }
 
-/* array + first, or NULL if there is no array. */
+/* Returns array + first, or NULL if `array` is NULL. */
 static const float *part_of(const float *array, uint64_t first)
 {
     return array ? array + first : NULL;
 }
 
-/* Transforms coefficients to elements. coef[0] is coefficient number `before`. Overwrites the
- * coefficients. */
+/* Transforms the coefficients of STEPS and LIBRARY runs, and may overwrite them. coef[0] is
+ * coefficient number `before`, and out[0] is element 0 of the message. Writes the elements or, if
+ * w->from is not NULL, w->from minus the elements. */
 static int rest_inverse(const struct gcb_device_sparse *s, float *out, float *coef, uint64_t before,
                         const struct gcb_device_work *w)
 {
@@ -206,8 +208,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return gcb_cuda_status(stream);
 }
 
-/* If there is a BLOCK run, the coefficients of a shorter last chunk are not in memory yet. Then
- * dct_inverse fills them in. */
+/* If there is a BLOCK run, the caller has not written the coefficients to memory (`lists`). Then
+ * the BLOCK kernel reads w->kept, and only the coefficients of a shorter last chunk are written. */
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {

@@ -6,23 +6,25 @@
 
 /*
  * Layout of the scratch. An encoder that fuses (is_fused) has only the bins of a shorter last chunk
- * in memory, with room for the bins that the inverse needs: from the tile where that chunk begins.
+ * in memory. There is also room for the inverse, whose bins begin with the tile where that chunk
+ * begins.
  */
 struct layout {
     float *bins, *power, *chosen;   /* bins; encoder: the power of each bin, and the chosen bins */
-    struct gcb_device_result *most; /* encoder: the largest real or imaginary part */
-    uint32_t *reach;                /* encoder that fuses: struct gcb_cuda_fft_selection */
+    struct gcb_device_result *most; /* encoder: max_bits of the largest real or imaginary part */
+    uint32_t *reach;                /* encoder that fuses: of struct gcb_cuda_fft_selection */
     void *work;                     /* cuFFT's memory */
     uint64_t bytes;                 /* of the scratch */
 };
 
-/* Number of chunks in the BLOCK run. */
+/* Number of chunks in the BLOCK run; 0 without such a run. */
 static uint64_t whole_chunks(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
-/* The first tile of positions that has bins for rest_inverse. */
+/* The first tile of positions whose bins rest_inverse needs in memory: after a BLOCK run, the tile
+ * where the shorter last chunk begins; otherwise tile 0. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
@@ -31,8 +33,8 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    const uint64_t back =
-        s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need no bins in memory */
+    /* for the inverse; a BLOCK run needs no bins in memory */
+    const uint64_t back = s->spectrum.bins - rest_tile(s) * GCB_TILE;
     const bool forward = !s->p.t.env.decoding;
     struct layout l = {.bytes = 0};
 
@@ -83,7 +85,7 @@ static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env
     return err;
 }
 
-/* The number of bins before a run. */
+/* Number of bins before a run. */
 static uint64_t first_bin(const struct gcb_device_sparse *s, const struct gcb_device_run *run)
 {
     return run == s->runs ? 0 : s->spectrum.tail;
@@ -115,7 +117,8 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     if (s->fft) {
         const struct gcb_device_run *run = gcb_device_library_run(s);
         const uint64_t from = first_bin(s, run) - sp->first;
-        /* max_bits needs an address aligned to 16 bytes (two bins); one bin more does no harm */
+        /* max_bits needs an address aligned to 16 bytes (two bins). So it may look at the bin before
+         * the run, which belongs to the message too. */
         const uint64_t seen = from / 2 * 2;
 
         gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, in->x + run->first, l->work);
@@ -158,8 +161,8 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
     return s->spectrum.first != 0;
 }
 
-/* Selects from the shorter last chunk, and appends the bins to the list of chosen ones. The
- * selection first writes powers as the values of the list; then the bins replace them. */
+/* Selects from the shorter last chunk, and appends the chosen bins to l->chosen. The powers that
+ * the selection writes as values are not used. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
                        const struct gcb_device_input *in,
                        const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
@@ -208,8 +211,9 @@ static bool fft_lists(const struct gcb_device_sparse *s)
     return s->fft_short.count != 0;
 }
 
-/* Transforms the bins after the BLOCK run to elements. If there is a BLOCK run, first fills in
- * these bins; otherwise the caller has filled in all bins. */
+/* Transforms the bins after the BLOCK run to elements or, if w->from is not NULL, to w->from minus
+ * the elements. If there is a BLOCK run, first fills in these bins; otherwise the caller has filled
+ * in all bins. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

@@ -1,7 +1,7 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/sparse/select.h"
 
-/* `scratch` of most selectors: room for the collected positions and for the chosen positions. */
+/* Bytes of scratch of most selectors, for the collected positions and the chosen positions. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
 {
     return gcb_cuda_select_scratch(p->t.positions, p->max_kept);
@@ -131,7 +131,7 @@ const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS] = {
                               .scratch = one_sided_scratch,
                               .select = select_one_sided},
     [GCB_SELECT_ALTERNATE] = {.scratch = select_scratch, .select = select_alternate},
-    /* `trimmed` keeps exactly the k largest, as topk does, and topk is faster on a device. */
+    /* `trimmed` chooses the same positions as topk, which is faster on a device */
     [GCB_SELECT_TRIMMED] = {.scratch = select_scratch, .select = select_topk},
     [GCB_SELECT_SEARCH] = {.scratch = select_scratch, .select = select_search},
     [GCB_SELECT_REDSYNC] = {.reuses = true, .scratch = select_scratch, .select = select_redsync},

@@ -43,7 +43,7 @@ static enum gcb_device_way way_of(const struct gcb_device_sparse *s,
     return GCB_WAY_STEPS;
 }
 
-/* Bytes of a run's table. */
+/* Bytes of a run's table; 0 if it needs none. */
 static uint64_t table_bytes(const struct gcb_device_run *run, bool dct)
 {
     if (run->count == 0)
@@ -108,7 +108,7 @@ int gcb_device_plan(struct gcb_device_sparse *s, const struct gcb_codec_env *env
     const uint64_t n = s->p.t.length, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
     const unsigned ways = (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
                           (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
-    uint64_t count = 0; /* number of elements that cuFFT transforms */
+    uint64_t count = 0; /* number of elements in LIBRARY runs */
     int err = 0;
 
     s->runs[0] = (struct gcb_device_run){.count = n - n % length, .length = length};

@@ -9,7 +9,7 @@ extern "C" {
 namespace
 {
 
-/* Copies from pinned memory to the device, and waits. *f keeps a failure. */
+/* Copies from pinned memory to the device, and waits. A failure is stored in *f. */
 int upload(void *to, const void *from, uint64_t bytes, gcb::fault *f)
 {
     cudaStream_t stream = nullptr;

@@ -7,7 +7,7 @@
 struct terngrad {
     struct gcb_terngrad p;
     const struct gcb_codec_env *env;
-    struct gcb_cuda_terngrad how; /* without random streams: each message has its own */
+    struct gcb_cuda_terngrad how; /* random streams are not set: each message has its own */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
