@@ -73,8 +73,9 @@ const struct gcb_method *gcb_coder_method(const struct gcb_coder *c);
 const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
 
 /* Changes the parameters of an encoder on the host to those of `method`, which has the same codec,
- * without allocating. What the codec keeps from step to step (GCB_KEPT numbers) stays if the method can keep it. Returns false,
- * and changes nothing, if the coder must be remade for these parameters. */
+ * without allocating. What the codec keeps from step to step (GCB_KEPT numbers) stays if the method
+ * can keep it. Returns false, and changes nothing, if the coder must be remade for these
+ * parameters. */
 bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 /* Makes a coder that differs from `c`, a coder on the host, only in the parameters of the method.
  * What the codec keeps from step to step (GCB_KEPT numbers) is copied if the new method can keep
@@ -137,9 +138,10 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
 
 /*
  * Adds a message to to->acc, which has as many elements as the tensor. The decoder is on the host,
- * and adopts the message's parameters. A sparse message without a transform costs no pass over the tensor. Other
- * messages may need scratch of the tensor's size, which the first call allocates. Does not check
- * the checksum. Returns 0 or an error of gcb_coder_adopt; after an error nothing was added.
+ * and adopts the message's parameters. A sparse message without a transform costs no pass over the
+ * tensor. Other messages may need scratch of the tensor's size, which the first call allocates.
+ * Does not check the checksum. Returns 0 or an error of gcb_coder_adopt; after an error nothing was
+ * added.
  */
 int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
                   const struct gcb_addition *to, struct gcb_diag *diag);

@@ -10,7 +10,7 @@
 struct allgather {
     struct gcb_collective_base base;
     struct gcb_collective_env env;
-    struct gcb_coder *own; /* decodes this worker's own messages */
+    struct gcb_coder *own; /* decoder of this worker's own messages */
     struct gcb_sum *sum;   /* NULL if the caller wants no update */
     struct gcb_wbuf message;
 };
@@ -24,7 +24,7 @@ static void allgather_fini(void *state)
     gcb_free(s->message.data);
 }
 
-/* Allocates the message: a raw tensor may be longer than the coder's bound. */
+/* Allocates memory for a message. A raw tensor may be longer than the encoder's bound. */
 static int make_room(struct allgather *s, struct gcb_diag *diag)
 {
     const size_t bound = gcb_coder_bound(s->base.encoder),

@@ -25,7 +25,7 @@ struct allreduce {
     struct gcb_contribution in;
     uint64_t sent; /* bytes that this worker has contributed in this step */
     bool raw;      /* this worker contributes NaNs or infinities: see spoil */
-    unsigned last; /* the last round; one more if `whole` becomes true */
+    unsigned last; /* number of the last round; set again when `whole` becomes true */
     bool whole;    /* round `last` adds the tensors themselves */
 };
 
@@ -69,8 +69,8 @@ static int allreduce_init(void *state, const struct gcb_collective_env *env, str
     if (err)
         return err;
     s->ops = env->method.codec->reduce;
-    /* With weights that add up to 0, methods that give each worker a share of the update (powersgd,
-     * countsketch) cannot divide the update among the workers. */
+    /* With powersgd and countsketch, each worker's own part is the update divided by the sum of the
+     * weights, or 0 if this sum is 0. */
     s->base.conserves = s->ops->conserves && env->total != 0.0f;
     s->codec = gcb_coder_codec_state(s->base.encoder);
     for (unsigned r = 0; r < s->codec->rounds; r++)
@@ -112,9 +112,9 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Sets all values of a worker whose tensor is not finite, or that the method cannot represent, so
- * that the combined values tell all workers: a sum with a NaN is a NaN, and the maximum with an
- * infinity is an infinity. */
+/* Sets all values of a worker to NaN or infinity, because its tensor is not finite or the method
+ * cannot represent the tensor. So the combined values tell all workers: a sum with a NaN is a NaN,
+ * and the maximum with an infinity is an infinity. Integers become 0. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
     const uint16_t half_nan = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
@@ -154,7 +154,7 @@ static uint32_t find_nonfinite(enum gcb_reduction reduction, const void *values,
     return any & 0x8000 ? GCB_INF_BITS + 1 : 0;
 }
 
-/* Writes this worker's values of a round. */
+/* Writes this worker's values of a round, `bytes` bytes, to s->values. */
 static int contribute(struct allreduce *s, unsigned round, uint64_t bytes, struct gcb_diag *diag)
 {
     const struct gcb_reduce_at at = make_reduce_at(s);
@@ -197,7 +197,7 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     return 1;
 }
 
-/* Bytes that a task checks and then copies. They stay in a cache in between. */
+/* Bytes that a task checks and then copies. They stay in a cache between both. */
 #define PIECE ((uint64_t)1 << 18)
 
 /* The combined values of a round. */
@@ -207,7 +207,7 @@ struct arrival {
     const uint8_t *from;
     uint8_t *to; /* NULL: only check */
     uint64_t bytes;
-    uint32_t most; /* the most that find_nonfinite has returned */
+    uint32_t most; /* the largest result of find_nonfinite */
 };
 
 static void take_piece(void *ctx, uint64_t i)
@@ -220,8 +220,9 @@ static void take_piece(void *ctx, uint64_t i)
         memcpy(a->to + at, a->from + at, n);
 }
 
-/* Looks for infinities and NaNs in the combined values, and copies those of the last round to
- * s->values. A caller with one worker may pass s->values itself. */
+/* Looks for infinities and NaNs in the combined values of a round, and sets s->whole or spoilt
+ * accordingly. In the last round, copies the combined values to s->values. `data` may be s->values
+ * itself, for example with one worker. */
 static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
 {
     const bool keeps = round == s->last && data != s->values;
@@ -282,7 +283,7 @@ static int allreduce_describe(void *state, struct gcb_message_parts *parts, stru
     memset(parts, 0, sizeof(*parts));
     parts->wire_bytes = parts->payload.value_bytes = s->sent;
     parts->payload.kept = parts->payload.positions = s->env.coder.env.count;
-    if (!isnan(s->codec->density)) /* a sparsifier sends one value for each position */
+    if (!isnan(s->codec->density)) /* a sparsifier sends a value for each kept position */
         parts->payload.kept = s->codec->round[s->codec->rounds - 1].count;
     parts->payload.entropy0_bits = NAN;
     return 0;

@@ -18,13 +18,13 @@ struct gcb_collective_env {
     uint32_t worker;      /* this worker, from 0 to workers - 1 */
     const float *weights; /* weights of all workers */
     float total;          /* sum of the weights */
-    /* The caller does not want the update, only the part of its own tensor that arrived. So receive
-     * may ignore bytes that are only needed for the update. */
+    /* If true, the caller does not want the update, only the part of its own tensor that arrived.
+     * So `receive` may ignore bytes that only the update needs. */
     bool no_update;
 };
 
-/* A worker's tensor in one step. It stays valid and unchanged until the step ends, or until
- * `sum_into` names the same array. */
+/* A worker's tensor in one step. The array x stays valid and unchanged until the step ends, unless
+ * `sum_into` names it as the array of the update. */
 struct gcb_contribution {
     struct gcb_step at;
     const float *x; /* env.coder.env.count floats */
@@ -37,9 +37,11 @@ struct gcb_collective_base {
     /* The encoder whose clamped count, largest magnitude and density describe the step; NULL: there
      * is none. It is destroyed after `fini`. */
     struct gcb_coder *encoder;
-    /* from init on: the sum over all workers of weight times own is the update, up to rounding */
+    /* From init on: true if the sum over all workers of weight times `own` (see `conclude`) is the
+     * update, up to rounding. */
     bool conserves;
-    /* after the last round: the update is known to have infinities or NaNs. False at `begin`. */
+    /* True if the update is known to have infinities or NaNs; final after the last round. The
+     * caller of `begin` sets it to false. */
     bool spoilt;
 };
 
@@ -57,13 +59,14 @@ struct gcb_collective_ops {
     /* Begins a step. The step before may not have been concluded; then it ends here. */
     int (*begin)(void *state, const struct gcb_contribution *in, struct gcb_diag *diag);
     /* Before the first round: names the array of the update. The collective may use this array as
-     * its accumulator. It may be the tensor of this step. NULL: the collective reads the tensor
-     * until the end, so the update needs an array of its own. */
+     * its accumulator. `update` may be the tensor of this step. A NULL function: the collective
+     * reads the tensor until the end, so the update needs an array of its own. */
     void (*sum_into)(void *state, float *update);
     /* Fills `out`, which is zeroed, with what this worker sends in a round. Returns 1, 0 after the
      * last round, or an error. All workers have the same rounds. */
     int (*send)(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag);
-    /* Takes bytes that arrived, which may be hostile, as gcb_exchange_receive does. */
+    /* Takes what worker `from` sent in a round, as gcb_exchange_receive does. The bytes may be
+     * hostile. */
     int (*receive)(void *state, unsigned round, uint32_t from, const void *data, size_t length,
                    struct gcb_diag *diag);
     /*
@@ -73,20 +76,21 @@ struct gcb_collective_ops {
      */
     int (*conclude)(void *state, float *update, float *own, struct gcb_diag *diag);
     /* After the last round: adds the part of this worker's tensor that arrived, as gcb_coder_add
-     * does. NULL: the caller uses `conclude`. */
+     * does. A NULL function: the caller uses `conclude`. */
     int (*settle)(void *state, const struct gcb_addition *to, struct gcb_diag *diag);
-    /* After the last round: fills in the parts of all bytes that this worker made in the step.
-     * Describing is never timed, so it may be slow. */
+    /* After the last round: fills *parts with the sizes of the parts of all bytes that this worker
+     * made in the step. Describing is never timed, so this function may be slow. */
     int (*describe)(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag);
     /* Save and restore what the state keeps from step to step, apart from the encoder. NULL: the
      * state keeps nothing. */
     const struct gcb_kept_ops *kept_ops;
     /* After the last round: adds the squared norm of the sums that this worker encoded again to
-     * *sum, and the squared norm of the error of this encoding to *lost. NULL: the collective
-     * encodes no sum. */
+     * *sum, and the squared norm of the error of this encoding to *lost. A NULL function: the
+     * collective encodes no sum. */
     void (*second_error)(void *state, double *lost, double *sum);
     /* After the last round: adds the elements that this worker selected of its tensor, times its
-     * weight, to `sum`. NULL: the collective drops nothing of what workers select. */
+     * weight, to `sum` (env.coder.env.count floats). A NULL function: the collective drops nothing
+     * of what workers select. */
     void (*add_selection)(const void *state, float *sum);
 };
 

@@ -42,7 +42,7 @@ struct gcb_device_sparse {
     struct gcb_cuda_block_fft fft_short; /* fft: the run of whole chunks, if BLOCK; count 0: none */
     struct gcb_cuda_dct dct[2];          /* dct: parameters of the runs */
     const struct gcb_device_selector *selector; /* only encoders use it */
-    /* device memory with a threshold that later steps use again; NULL if the selector reuses none */
+    /* device memory with a threshold that later steps use again; NULL without `reuses` */
     void *found;
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;

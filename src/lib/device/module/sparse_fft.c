@@ -117,8 +117,8 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     if (s->fft) {
         const struct gcb_device_run *run = gcb_device_library_run(s);
         const uint64_t from = first_bin(s, run) - sp->first;
-        /* max_bits needs an address aligned to 16 bytes (two bins). So it may look at the bin before
-         * the run, which belongs to the message too. */
+        /* max_bits needs an address aligned to 16 bytes (two bins). So it may look at the bin
+         * before the run, which belongs to the message too. */
         const uint64_t seen = from / 2 * 2;
 
         gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, in->x + run->first, l->work);
