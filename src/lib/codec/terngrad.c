@@ -15,7 +15,7 @@
  * (base 3).
  */
 #define TILE GCB_TERNGRAD_TILE
-/* Elements that a task codes. GCB_SPAN is not a multiple of TILE, so only measuring uses it. */
+/* Elements that a task codes. GCB_SPAN is not a multiple of TILE, so it is for measuring only. */
 #define SPAN ((uint64_t)64 * TILE)
 
 struct terngrad {

@@ -10,7 +10,7 @@
  * own coder. Not thread-safe; threads work inside one call. The public functions of src/gcbench.h
  * call these functions.
  *
- * A message is stored if its payload is the raw tensor in its source type.
+ * A stored message has the raw tensor, in its source type, as its payload.
  */
 struct gcb_coder;
 

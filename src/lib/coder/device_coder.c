@@ -180,7 +180,7 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
 
 /* ---- one message, from and to host memory ---- */
 
-/* Makes the memory that the coder needs at its place. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
+/* Makes the place large enough to encode a message. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE. */
 static int reserve(struct gcb_coder *c, struct gcb_diag *diag)
 {
     const struct gcb_place_size size = {.tensor = c->env.count * sizeof(float),
@@ -325,7 +325,7 @@ static size_t next_group(struct gcb_coder *const coders[],
     return n;
 }
 
-/* Fills the items of a group. `received` is NULL to encode. */
+/* Fills the items of a group. To encode, `received` is NULL; to decode, `at` is NULL. */
 static int fill_items(const struct gcb_device_group *g, struct gcb_coder *const coders[],
                       const struct gcb_step *at, const struct gcb_device_received received[],
                       const struct gcb_device_message messages[], struct gcb_diag *diag)

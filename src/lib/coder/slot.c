@@ -284,7 +284,8 @@ static float weight_at(const struct summands *p, unsigned i)
     return p->weights ? p->weights[i] : (float)(1.0 / p->slots.count);
 }
 
-/* Queues the sum in as few launches as possible: each adds up to GCB_CUDA_PAYLOADS messages. */
+/* Queues the sum in as few launches as possible. A launch adds at most GCB_CUDA_PAYLOADS
+ * messages. */
 static int add_together(struct gcb_device_encoder *e, const struct summands *p, float *out_dev)
 {
     int err = 0;

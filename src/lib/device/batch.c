@@ -17,9 +17,9 @@ struct gcb_device_batch {
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
     void *results_dev;    /* a struct gcb_device_result for each message */
-    void *results;        /* their copy in pinned memory */
+    void *results;        /* pinned memory: a copy of results_dev, made by each finish */
     void *tables_dev;     /* the tables of groups */
-    void *tables;         /* their originals in pinned memory */
+    void *tables;         /* pinned memory, from which the tables are copied to tables_dev */
     uint64_t tables_used; /* bytes of tables used since the last finish */
     void *staging;        /* pinned memory for uploads and downloads */
 };

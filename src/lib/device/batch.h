@@ -74,8 +74,9 @@ int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struc
 /* Waits for queued work and frees the scratch, also after an error. Returns 0, GCB_E_DEVICE or
  * GCB_E_NOMEM. */
 int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag);
-/* Returns a group of `count` messages. The memory of its table is valid until the next finish.
- * `count` is at most gcb_device_batch_tables. */
+/* Returns a group with an empty table for `count` messages, which the caller fills. The table's
+ * memory belongs to the batch, and is valid until the next finish. `count` is at most
+ * gcb_device_batch_tables. */
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
 /* Returns the most messages that the next group can have: the batch's tables have an entry for each
  * message of the batch, and are free again after a finish. 0 or 1: no group can be made. */

@@ -45,7 +45,7 @@ struct gcb_device_memory_fns {
      * GCB_E_NOMEM says how much memory is free. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* waits for the device; NULL is fine */
-    /* Allocates pinned host memory, as `alloc` allocates device memory. */
+    /* Allocates pinned host memory, also for 0 bytes. After an error *out is NULL. */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
     void (*free_pinned)(void *p); /* NULL is fine */
 };
@@ -66,7 +66,7 @@ struct gcb_device_stream_fns {
      * names. `wrap` makes it, and `unwrap` frees it without waiting; NULL is fine. */
     int (*wrap)(struct gcb_device_stream **out, struct gcb_diag *diag);
     void (*unwrap)(struct gcb_device_stream *s);
-    /* From now on the stream stands for `handle`, a cudaStream_t, and has no failure. */
+    /* Lets the stream stand for `handle`, a cudaStream_t, and forgets earlier failures. */
     void (*point)(struct gcb_device_stream *s, void *handle);
     /* Returns the first failure since `point` and describes it. If there is none, returns `err`. */
     int (*told)(const struct gcb_device_stream *s, int err, struct gcb_diag *diag);

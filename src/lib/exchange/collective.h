@@ -56,7 +56,7 @@ struct gcb_collective_ops {
      * called in either case. */
     int (*init)(void *state, const struct gcb_collective_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state */
-    /* Begins a step. The step before may not have been concluded; then it ends here. */
+    /* Begins a step. Also ends the step before, if that was not concluded. */
     int (*begin)(void *state, const struct gcb_contribution *in, struct gcb_diag *diag);
     /* Before the first round: names the array of the update. The collective may use this array as
      * its accumulator. `update` may be the tensor of this step. A NULL function: the collective

@@ -114,8 +114,8 @@ static float *padded(const struct gcb_device_sparse *s, const struct gcb_device_
     return (float *)(void *)((uint8_t *)call->scratch_dev + padded_at(s));
 }
 
-/* Adds error feedback to the tensor, and copies it with zeros after it to the scratch. *in becomes
- * the copy. */
+/* Adds error feedback to the tensor, and copies the sum to the scratch, with zeros after it. *in
+ * becomes the copy. */
 static void pad(const struct gcb_device_sparse *s, struct gcb_device_input *in,
                 const struct gcb_device_call *call)
 {
@@ -185,8 +185,8 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
  * becomes the tensor minus the decoded message. Without a transform this is not needed: selecting
  * and writing the values has set the residual.
  */
-static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
-                        const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
+static int update_residual(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                           const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
 {
     struct gcb_cuda_entries kept = {.p = {.in = w->payload, .n = s->p.t.positions},
                                     .how = s->values};
@@ -230,7 +230,7 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                         call->result_dev);
     s->index->put(call->stream, out_dev, &chosen, &s->values, scratch + index_scratch_at(s),
                   call->result_dev);
-    return in->residual && s->transform->inverse ? take_decoded(s, in, &chosen, &w)
+    return in->residual && s->transform->inverse ? update_residual(s, in, &chosen, &w)
                                                  : gcb_cuda_status(call->stream);
 }
 

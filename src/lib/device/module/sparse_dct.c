@@ -13,14 +13,14 @@ struct layout {
 
 /* True if the whole chunks are a BLOCK run. Then the inverse needs none of their coefficients in
  * memory. If dct_fuses is true too, the forward transform needs none either. */
-static bool is_short(const struct gcb_device_sparse *s)
+static bool has_block_run(const struct gcb_device_sparse *s)
 {
     return s->runs[0].way == GCB_WAY_BLOCK && s->runs[0].count != 0;
 }
 
 static bool dct_fuses(const struct gcb_device_sparse *s)
 {
-    return is_short(s) && s->runs[0].length == GCB_CUDA_DCT_BLOCK_MOST &&
+    return has_block_run(s) && s->runs[0].length == GCB_CUDA_DCT_BLOCK_MOST &&
            gcb_device_chunks(&s->p).length == s->runs[0].length;
 }
 
@@ -28,7 +28,7 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
  * shorter last chunk begins; otherwise tile 0. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
-    return is_short(s) ? s->runs[0].count / GCB_TILE : 0;
+    return has_block_run(s) ? s->runs[0].count / GCB_TILE : 0;
 }
 
 /* Number of floats in the bins of a run; only a LIBRARY run has bins. */
@@ -41,7 +41,7 @@ static uint64_t bins_of(const struct gcb_device_run *run)
 
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
-    const bool all = !(s->p.t.env.decoding ? is_short(s) : dct_fuses(s));
+    const bool all = !(s->p.t.env.decoding ? has_block_run(s) : dct_fuses(s));
     const uint64_t coefficients = s->p.t.length - (all ? 0 : rest_tile(s) * GCB_TILE);
     struct layout l = {.bytes = 0};
 
@@ -165,7 +165,7 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_devic
                        const float **order, const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    const uint64_t first = is_short(s) ? s->runs[0].count : 0;
+    const uint64_t first = has_block_run(s) ? s->runs[0].count : 0;
     const struct gcb_device_input whole = gcb_device_part(in, 0, first);
     const struct gcb_device_input rest = gcb_device_part(in, first, in->n - first);
 
@@ -217,7 +217,7 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
     struct gcb_device_stream *stream = w->call->stream;
     const uint64_t tile = rest_tile(s);
 
-    if (is_short(s)) {
+    if (has_block_run(s)) {
         gcb_cuda_dct_block_inverse(stream, out, w->kept, w->from, &s->dct[0]);
         if (s->runs[1].count == 0)
             return gcb_cuda_status(stream);
@@ -235,6 +235,6 @@ const struct gcb_device_transform gcb_device_dct = {
     .gather = dct_gather,
     .fuses = dct_fuses,
     .choose = dct_choose,
-    .lists = is_short,
+    .lists = has_block_run,
     .inverse = dct_inverse,
 };
