@@ -15,9 +15,9 @@
 struct gcb_coder;
 
 struct gcb_coder_config {
-    /* The device and the memory where the codec runs (src/lib/device/place.h), borrowed; the codec
-     * then uses neither env.kernels nor env.queue. NULL: the codec runs on the host. Views and
-     * messages are in host memory in both cases. */
+    /* The device and the memory where the codec runs (src/lib/device/place.h), borrowed. With a
+     * place the codec uses neither env.kernels nor env.queue. NULL: the codec runs on the host.
+     * Views and messages are in host memory in both cases. */
     struct gcb_place *place;
     /* The coder copies what the pointers point to, except the probe. Defaults: if kernels is NULL,
      * the fastest for this machine; if queue is NULL, one thread; if path is NULL, ""; if segment

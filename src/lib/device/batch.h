@@ -71,7 +71,7 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
  * grows, its content is lost. Returns 0, GCB_E_NOMEM or GCB_E_DEVICE; after an error the batch has
  * no scratch. */
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
-/* Waits for queued work and frees the scratch, also after an error. Returns 0, GCB_E_DEVICE or
+/* Waits for queued work and frees the scratch, even if the wait fails. Returns 0, GCB_E_DEVICE or
  * GCB_E_NOMEM. */
 int gcb_device_batch_shrink(struct gcb_device_batch *b, struct gcb_diag *diag);
 /* Returns a group with an empty table for `count` messages, which the caller fills. The table's

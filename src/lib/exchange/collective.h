@@ -40,8 +40,8 @@ struct gcb_collective_base {
     /* From init on: true if the sum over all workers of weight times `own` (see `conclude`) is the
      * update, up to rounding. */
     bool conserves;
-    /* True if the update is known to have infinities or NaNs; final after the last round. The
-     * caller of `begin` sets it to false. */
+    /* True if the update is known to have infinities or NaNs. False when `begin` is called; may
+     * become true until the step ends. */
     bool spoilt;
 };
 
@@ -65,8 +65,8 @@ struct gcb_collective_ops {
     /* Fills `out`, which is zeroed, with what this worker sends in a round. Returns 1, 0 after the
      * last round, or an error. All workers have the same rounds. */
     int (*send)(void *state, unsigned round, struct gcb_round *out, struct gcb_diag *diag);
-    /* Takes what worker `from` sent in a round, as gcb_exchange_receive does. The bytes may be
-     * hostile. */
+    /* Takes what arrived in a round, as gcb_exchange_receive does: what worker `from` sent or, with
+     * GCB_ROUND_REDUCE, the combined values. The bytes may be hostile. */
     int (*receive)(void *state, unsigned round, uint32_t from, const void *data, size_t length,
                    struct gcb_diag *diag);
     /*

@@ -7,8 +7,8 @@
 #include "src/lib/device/module/table.h"
 
 /* Finds the device's functions for each stage. Returns 0, or GCB_E_UNSUPPORTED if a stage runs on
- * the CPU only: a transform of tiles, input=fp16 of an encoder, a value coder after GCB_CUDA_MEANS,
- * or a stage without a row. A decoder needs no selector. */
+ * the CPU only: a transform of tiles, input=fp16 in an encoder, a kind of values above
+ * GCB_CUDA_MEANS, or a stage without a row. A decoder needs no selector. */
 static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
 {
     const struct gcb_sparse *p = &s->p;
