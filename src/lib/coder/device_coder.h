@@ -70,8 +70,8 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
  * ---- groups of messages ----
  *
  * A network has many small tensors, and launching a kernel takes longer than the work on a small
- * tensor. So a group of messages is encoded by as few launches as a single message. Neighbouring
- * messages with the same method and parameters form groups, as far as scratch and
+ * tensor. So a group of messages is encoded or decoded by as few launches as a single message.
+ * Neighbouring messages with the same method and parameters form groups, as far as scratch and
  * GCB_DEVICE_GROUP_ELEMENTS allow, if the codec supports groups. The baselines do, and the
  * quantisers with codes of fixed width. Codecs with a selection or with codes of variable length do
  * not. The messages are those of single calls, byte for byte.
