@@ -22,15 +22,17 @@ typedef uint8_t *gcb_put_block_fn(uint8_t *p, const uint32_t *pos, uint64_t m, u
 void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
                     gcb_put_block_fn *put, const void *code);
 
-/* Reads the length, the directory and the stream from `in`. Returns 0 or GCB_E_CORRUPT. */
+/* Takes the length, the directory and the stream from `in`; c then points into them. The caller has
+ * set c->kept. Returns 0 or GCB_E_CORRUPT. */
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
 /* The lowest position that may follow the first `done` positions. `done` is a multiple of GCB_TILE,
- * and not 0. */
+ * above 0 and below c->kept. */
 uint64_t gcb_block_first(const struct gcb_index_cursor *c, uint64_t done);
 /*
  * Finds the bytes [*p, *end) of the block that begins with position number c->done. Returns 0, or
- * GCB_E_CORRUPT if the directory contradicts the positions that have been read. So reading in order
- * and reading blocks independently give the same positions.
+ * GCB_E_CORRUPT if an offset is above the next or the stream's length, or if the directory
+ * contradicts the positions that have been read. So reading in order and reading blocks
+ * independently give the same positions.
  */
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end);
 

@@ -50,7 +50,7 @@ void gcb_list_filter(struct gcb_list *l, uint32_t magnitude);
  * ones. Drops all others. */
 void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k);
 
-/* ---- lists as an encoder of the sparse codec selects and sends them; without a transform ---- */
+/* ---- lists that an encoder of the sparse codec without a transform selects and sends ---- */
 
 /* Selects elements of x (env->count floats, all finite) as an encoder does. Replaces the elements
  * of `out`. Returns 0, or GCB_E_NOMEM; then `out` is empty. */

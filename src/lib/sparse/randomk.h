@@ -15,7 +15,7 @@ struct gcb_randomk {
     int scaling;  /* parameter: enum gcb_randomk_scaling */
     uint64_t k;   /* number of kept elements */
     float factor; /* multiplies the kept elements */
-    uint64_t key; /* all-reduce on the CPU: key of the step, from contribute for conclude */
+    uint64_t key; /* all-reduce on the CPU: key of the step; contribute sets it for conclude */
 };
 
 #define GCB_RANDOMK_KEY_BYTES sizeof(uint64_t) /* the key, before the values of a payload */

@@ -20,14 +20,16 @@ extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
 uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
                         uint64_t *above);
 
-/* Collecting all positions whose magnitude is at least the threshold. */
+/* The context of gcb_select_collect_block. */
 struct gcb_collecting {
     struct gcb_selection *s;
     uint32_t threshold;
 };
-/* A gcb_block_fn; ctx is a struct gcb_collecting. */
+/* Collects the block's positions whose magnitude is at least the threshold. A gcb_block_fn; ctx is
+ * a struct gcb_collecting. */
 void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct gcb_block *block);
-/* Collects in a visit of its own. Returns what gcb_blocks_visit returns. */
+/* Collects all positions whose magnitude is at least the threshold, instead of those that s had.
+ * Returns what gcb_blocks_visit returns. */
 bool gcb_select_collect(struct gcb_selection *s, uint32_t threshold);
 
 /* Keeps the collected positions whose values are on the side and have a magnitude above the
@@ -39,14 +41,14 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
  * Returns false if a coefficient of a transform is not finite. */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k);
 
-/* Keeps exactly those collected positions that have the k largest magnitudes, k <= s->kept. */
+/* Keeps exactly those collected positions that have the k largest magnitudes, 1 <= k <= s->kept. */
 void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 
 /*
  * Two magnitudes that are estimated from a sample. Slightly more than k values of the side are
- * expected to reach `low`, and slightly fewer than k to reach `high`. low = 0: the sample is too
- * small, or its blocks too few or too different, for that. high = GCB_INF_BITS: unknown. Uses
- * s->ranked.
+ * expected to reach `low`, and slightly fewer than k to reach `high`. low = 0: unknown, because the
+ * sample is too small, its blocks are too few or too different, or too many of its values are 0.
+ * high = GCB_INF_BITS: unknown. Uses s->ranked.
  */
 struct gcb_bracket {
     uint32_t low, high;
@@ -63,11 +65,13 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 struct gcb_sample_plan {
     uint64_t m, stride, offset, rank;
 };
-/* select_sampled.c: plans a sample of the given share of all positions. The offset depends on the
- * step. All fields are 0 if there are no positions. */
+/* select_sampled.c: plans a sample of the given share of all positions, but of at least 1024 (or
+ * all) and at most GCB_SAMPLE_MAX. The offset depends on the step. All fields are 0 if there are no
+ * positions. */
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step);
 
-/* select_chunk.c: number of positions that select=chunk keeps of the tiles of an encoder. */
+/* select_chunk.c: number of positions that select=chunk keeps of an encoder's tiles. t->tiling must
+ * not be NULL. */
 uint64_t gcb_select_kept_of_tiles(const struct gcb_transform_state *t, double density);
 
 /* ---- RedSync's policy: select_redsync.c ---- */

@@ -12,13 +12,14 @@
  * keeps any.
  */
 
-/* State of an encoder or decoder: parameters, then what gcb_sparse_bind derives from them. */
+/* State of an encoder or decoder. The parameters are `theta` to `every`, selection.p and v.range.
+ * gcb_sparse_bind derives sizes and tables of functions from them. */
 struct gcb_sparse {
     struct gcb_codec_base base;
     double theta;
     int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
-    /* elements in a chunk of the transform or of the selection, or in a row of agree=sketch; 0:
-     * all */
+    /* elements in a chunk of the transform or of the selection, or in a row of agree=sketch; 0: all
+     * or, for hadamard, the largest power of two that fits */
     uint64_t chunk;
     int pad;       /* enum gcb_transform_pad */
     int input;     /* enum gcb_transform_input; not in messages: a decoder does not need it */
@@ -36,7 +37,7 @@ struct gcb_sparse {
     const struct gcb_index *index_ops;
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
-    uint64_t max_kept; /* largest number of positions in a message, with those of positives=all */
+    uint64_t max_kept; /* most positions that a message keeps; with positives=all, all positions */
     void *tables;      /* of the index coder (struct gcb_index_cursor), or NULL */
     size_t table_bytes;
     uint32_t *listed; /* scratch of an addition: the message's positions; NULL before the first */
@@ -100,22 +101,24 @@ bool gcb_sparse_selects(const double *value, uint64_t count);
 unsigned gcb_sparse_collectives(const double *value);
 
 /* The longest chunk that a device transforms by our own FFT. Longer chunks, and lengths that our
- * own FFT does not have, go through cuFFT, so their messages differ from those of the CPU. */
+ * own FFT does not have, go through cuFFT, so their messages may differ from those of the CPU. */
 #define GCB_DEVICE_FFT_MOST 4096
 
 /* True if pad=smooth has a meaning with chunks of this length: it is 0, or even with no prime
  * factor above 7. */
 bool gcb_sparse_pads(uint64_t chunk);
 
-/* presets.c: published sparsifiers; the last row has no name */
+/* presets.c: sparsifiers that were published, or found by `sweep`; the last row has no name */
 extern const struct gcb_preset gcb_sparse_presets[];
 
 /* Most floats in a tile of GCB_TILE positions. */
 #define GCB_SPARSE_TILE (2 * GCB_TILE)
 
 /*
- * Derives the stages, sizes, k and the base from the parameters and the environment. Allocates
- * nothing. States on the CPU and on a device share this function (src/lib/device/module/sparse.c).
+ * Derives the stages, sizes, k and the base from the parameters and the environment. First sets
+ * select and values for quant=asq, and changes tile, chunk and pad if they have no effect.
+ * Allocates nothing. States on the CPU and on a device share this function
+ * (src/lib/device/module/sparse.c).
  */
 void gcb_sparse_bind(struct gcb_sparse *s);
 
@@ -125,9 +128,9 @@ int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, stru
 
 /* The beginning of a payload. Pointers borrow the payload. */
 struct gcb_sparse_payload {
-    const uint8_t *kept;          /* number of kept positions of each segment, a uint32 each */
-    uint64_t positions, segments; /* number of positions and of segments */
-    uint64_t total;               /* number of kept positions of all segments */
+    const uint8_t *kept; /* number of kept positions of each segment, a uint32 each */
+    uint64_t positions, segments;
+    uint64_t total; /* number of kept positions of all segments */
     const uint8_t *values;
 };
 /* decode.c: reads a payload up to the positions of its first segment. Returns 0, GCB_E_CORRUPT or,

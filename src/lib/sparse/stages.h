@@ -42,31 +42,37 @@ enum gcb_transform_pad { GCB_TRANSFORM_PAD_NONE, GCB_TRANSFORM_PAD_SMOOTH };
 /* State of a transform. It owns its arrays. */
 struct gcb_transform_state {
     struct gcb_codec_env env;
-    uint64_t length;    /* number of transformed elements: those of the tensor, and zeros */
-    uint64_t chunk;     /* the parameter: elements in a chunk; 0: all elements */
+    uint64_t length; /* number of transformed elements: those of the tensor, and zeros */
+    /* the parameter: elements in a chunk; 0: all elements or, for hadamard, the largest power of
+     * two that fits */
+    uint64_t chunk;
     uint64_t positions; /* number of coefficients */
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
-    uint64_t saturated; /* number of elements that were too large for float16 */
+    uint64_t saturated; /* number of the message's elements that were too large for float16 */
     struct gcb_fft *fft;
     float *coef; /* width * positions floats; may be NULL without a transform or elements */
-    /* fft, encoding: the squared magnitudes of the bins; NULL without elements */
+    /* fft, encoding: the scaled power of each bin, which ranks the bin; NULL without elements */
     float *magnitude;
-    unsigned group;   /* chunks that are transformed at once (src/lib/sparse/blocks.h), or 0 */
+    /* chunks that a task transforms at once (src/lib/sparse/blocks.h); 0: the whole message is
+     * transformed at once */
+    unsigned group;
     unsigned workers; /* tasks that transform chunks, or tiles, at the same time */
-    /* for each of these tasks: the coefficients of a group of chunks, and the floats that rank the
-     * positions of one chunk; NULL if group is 0 */
+    /* for each of the `workers` tasks: the coefficients of a group of chunks, and the floats that
+     * rank the positions of one chunk; NULL if group is 0 */
     float *room;
-    /* fft, chunk by chunk: bits of the largest part (re or im) in some chunks, for the scale of
-     * powers */
+    /* fft, chunk by chunk: bits of the largest part (re or im) in a group of sampled chunks; the
+     * scale of powers follows from it */
     uint32_t top;
     float unitary; /* dct, hadamard: the factor of `scale`, the same for all chunks */
     uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
-    /* The rest is of transforms of tiles (transform_tiles.c). */
+    /* The members below are for transforms of tiles (transform_tiles.c). */
     enum gcb_transform_id id;
     uint64_t tile;             /* the parameter (src/lib/codec/param.h) */
     struct gcb_tiling *tiling; /* NULL: no tiles, or a decoder that has read no message yet */
     float *scratch;            /* two groups of tiles for each worker */
-    bool joins;                /* a message of other tiles is refused */
+    /* get_side refuses a message whose tiles differ from `tiling`; set while a message is added to
+     * others */
+    bool joins;
 };
 
 /* A NULL function does nothing, unless its comment says otherwise. */
@@ -90,7 +96,7 @@ struct gcb_transform {
     /* True if there is memory for what FFTW allocates in `forward` or `inverse`. NULL: nothing is
      * allocated there. */
     bool (*has_room)(const struct gcb_transform_state *t);
-    /* Called before the transforms of a step. */
+    /* Called in an encoder before the transforms of a message. */
     void (*begin)(struct gcb_transform_state *t, const struct gcb_step *at);
     /* Returns the coefficients of x, valid until the next call. NULL: they are x itself. */
     const float *(*forward)(struct gcb_transform_state *t, const float *x);
@@ -98,13 +104,13 @@ struct gcb_transform {
      * Returns NULL if a coefficient is not finite. A row without this function selects by the
      * coefficients themselves. */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
-    /* Transforms some chunks of x, as gcb_fft_forward_chunks. If x is NULL, transforms the chunks
-     * of coef back, to `out`, as gcb_fft_inverse_chunks. Needed if `init` sets t->group. */
+    /* Transforms some chunks of x to coef, as gcb_fft_forward_chunks. If x is NULL, transforms the
+     * chunks in coef back, to `out`, as gcb_fft_inverse_chunks. Needed if `init` sets t->group. */
     void (*chunks)(const struct gcb_transform_state *t, float *coef, const float *x, float *out,
                    const struct gcb_fft_chunks *which);
     /* Finishes the coefficients of a chunk of n positions, the first of which is position `first`,
      * in place, as `forward` does. Returns the n floats that rank the positions, as `order` does,
-     * in `room` or `coef`; never NULL, also if they are not finite. Needed with `chunks`. */
+     * in `room` or `coef`; never NULL, even if they are not finite. Needed with `chunks`. */
     const float *(*order_chunk)(const struct gcb_transform_state *t, float *coef, uint64_t first,
                                 size_t n, float *room);
     /* Begins the inverse of a chunk of n positions: changes the coefficients in place as `inverse`
@@ -150,7 +156,7 @@ enum gcb_select_id {
 /* Parameters of the selectors. The file of each selector explains its parameters. */
 struct gcb_selection_params {
     double density;         /* share of positions to keep */
-    uint64_t chunk;         /* chunk: positions in a chunk; 0: one chunk with all positions */
+    uint64_t chunk;         /* chunk: positions in a chunk; 0 without tiles: all */
     double threshold;       /* threshold: smallest magnitude that is kept */
     double sample;          /* sampled: share of positions in the sample */
     uint64_t dense_below;   /* redsync: tensors with fewer bytes are kept whole */
@@ -177,9 +183,10 @@ struct gcb_source {
 struct gcb_selection {
     struct gcb_selection_params p;
     struct gcb_source from; /* borrowed */
-    uint32_t *pos;          /* kept positions, segment after segment */
+    uint32_t *pos;          /* kept positions, each within its segment; room for all positions */
     float *value;           /* the floats that rank the kept positions (struct gcb_source) */
-    /* borrowed: the bins at the kept positions, two floats each; NULL: not gathered yet, or none */
+    /* borrowed: the bins at the kept positions, two floats each; NULL: not gathered yet, or there
+     * are no bins */
     float *pair;
     uint64_t *segment_kept;     /* number of kept positions in each segment */
     uint64_t kept;              /* number of kept positions in all segments */
@@ -193,8 +200,8 @@ struct gcb_selection {
     float *sample;              /* scratch: GCB_SAMPLE_MAX values */
     uint32_t hint;              /* a magnitude that k positions probably reach; 0: unknown */
     bool found;                 /* redsync: there is a threshold to use again */
-    struct gcb_step found_at;   /* redsync: step and worker for which it was found */
-    uint32_t found_threshold;   /* redsync: the threshold, a magnitude's bits */
+    struct gcb_step found_at;   /* redsync: step and worker that found the threshold */
+    uint32_t found_threshold;   /* redsync: the threshold's bits; 0: keep the k largest */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
@@ -220,8 +227,8 @@ extern const struct gcb_selector *const gcb_selectors[GCB_SELECTORS];
 extern const char *const gcb_selector_names[];
 extern const char *const gcb_sidco_fit_names[]; /* select_sidco.c */
 
-/* Allocates the arrays for a selection of any number of `positions` positions. s->p stays as it
- * is. Returns 0 or GCB_E_NOMEM; fini frees the arrays in either case. */
+/* Allocates arrays that have room for a selection of all `positions` positions. s->p stays as it
+ * is. Returns 0 or GCB_E_NOMEM. Call gcb_selection_fini in either case. */
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
                        struct gcb_diag *diag);
 void gcb_selection_fini(struct gcb_selection *s);
@@ -253,7 +260,7 @@ enum gcb_values_id {
 
 #define GCB_VALUE_BINS 4
 
-/* fit: a curve through the sorted values (values_fit.c). Pieces without ranks are at the end. */
+/* fit: a curve in pieces through the sorted values (values_fit.c). Empty pieces come last. */
 #define GCB_FIT_PIECES 8
 #define GCB_FIT_TERMS 6
 struct gcb_fit_piece {
@@ -261,32 +268,38 @@ struct gcb_fit_piece {
     float coefficient[GCB_FIT_TERMS];
 };
 struct gcb_fit_scratch;
-/* Scratch of an encoder of at most `most` values; NULL: no memory. */
+/* Returns scratch for an encoder of at most `most` values, or NULL if there is no memory. Free it
+ * with gcb_fit_destroy. */
 struct gcb_fit_scratch *gcb_fit_create(uint64_t most);
 void gcb_fit_destroy(struct gcb_fit_scratch *s); /* NULL is fine */
 
-/* State of a value coder. Several coders share the parameters of range floats. */
+/* State of a value coder. The words before a colon name the coders that use a member; "means"
+ * stands for the three coders mean, sign-mean and means. */
 struct gcb_values_state {
     struct gcb_range_params range; /* range, uniform */
     const struct gcb_kernels *kernels;
     struct gcb_range_stats stats;   /* range; uniform: only max_bits */
     struct gcb_range_format format; /* range */
-    uint64_t clamped;               /* number of clamped values */
-    double sum_up, sum_down;        /* means: sum of the positive values, and of the other values */
-    uint64_t positive;              /* means: number of positive values */
+    uint64_t clamped;               /* number of clamped values, to which `put` adds */
+    /* means: sum of the positive values, and of the other values; bins: sum of the values, and of
+     * their squares */
+    double sum_up, sum_down;
+    uint64_t positive; /* means: number of positive values */
     uint64_t count; /* means, bins, fit: number of all values; while measuring: of those so far */
-    struct gcb_bins bins;      /* bins; sum_up: sum of the values; sum_down: sum of their squares */
-    int64_t parts[GCB_BOOK];   /* bins: as kernels/block/block.h has them */
-    uint64_t in_bin[GCB_BOOK]; /* bins: number of values in each */
-    float mean[GCB_VALUE_BINS];                 /* bins: what replaces the values of each */
-    uint8_t *scale;                             /* bins, encoding: where the means go (borrowed) */
+    struct gcb_bins bins;       /* bins: mean and width */
+    int64_t parts[GCB_BOOK];    /* bins: distances from the bin's middle (kernels/block/block.h) */
+    uint64_t in_bin[GCB_BOOK];  /* bins: number of values in each bin */
+    float mean[GCB_VALUE_BINS]; /* bins, decoding: what replaces the values of each bin */
+    uint8_t *scale;             /* bins, encoding: where the means go (borrowed) */
     struct gcb_fit_piece piece[GCB_FIT_PIECES]; /* fit */
     struct gcb_fit_scratch *fit;                /* fit: NULL in a decoder */
     unsigned rank_bits;                         /* fit: bits of a rank (gcb_values_set_count) */
-    float up, down; /* means: what replaces the values; uniform: `up` is the largest magnitude */
+    /* means: what replaces the positive values, and the others (coder mean: `up` replaces all);
+     * uniform: `up` is the largest level */
+    float up, down;
 };
 
-/* Forgets what earlier tiles have added to the state. */
+/* Forgets what `measure` has found in an earlier message. `clamped` stays as it is. */
 static inline void gcb_values_begin(struct gcb_values_state *v)
 {
     v->stats = (struct gcb_range_stats){0};
@@ -295,10 +308,10 @@ static inline void gcb_values_begin(struct gcb_values_state *v)
 }
 
 #define GCB_CODER_BITS_GIVEN UINT32_MAX      /* the parameter `bits` gives the bits per value */
-#define GCB_CODER_BITS_RANK (UINT32_MAX - 1) /* as many as the rank among all values needs */
+#define GCB_CODER_BITS_RANK (UINT32_MAX - 1) /* as many bits as a rank takes (gcb_rank_bits) */
 
-/* Encodes and decodes kept values. Values come in tiles of up to 2 * GCB_TILE floats, in `get` of
- * up to 7 more; each tile except the last fills whole bytes. */
+/* Encodes and decodes kept values, tile by tile. An encoder's tiles have GCB_TILE floats, the last
+ * maybe fewer; tiles of `get` have up to 2 * GCB_TILE + 7. Each tile begins at a whole byte. */
 struct gcb_value_coder {
     bool one_sign;        /* only for selections of one sign */
     unsigned bits;        /* bits per value: 0 to 16, 32, or GCB_CODER_BITS_... */
@@ -308,7 +321,7 @@ struct gcb_value_coder {
     /* Chooses and writes the scale; bins: takes its bytes, which `put` fills. NULL: there is no
      * scale. */
     void (*put_scale)(struct gcb_values_state *v, struct gcb_wbuf *out);
-    /* Reads the scale. Returns 0 or GCB_E_CORRUPT. */
+    /* Reads the scale. Returns 0 or GCB_E_CORRUPT. NULL: there is no scale. */
     int (*get_scale)(struct gcb_values_state *v, struct gcb_rbuf *in);
     /* `put` writes a tile, `get` reads a tile. `put` is NULL if values take no bytes. */
     void (*put)(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n);
@@ -338,7 +351,7 @@ static inline unsigned gcb_rank_bits(uint64_t n)
 {
     return n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 0;
 }
-/* Called before the scale of n values is chosen or read. */
+/* Tells the state that n values follow. Call it before their scale is chosen or read. */
 static inline void gcb_values_set_count(struct gcb_values_state *v, uint64_t n)
 {
     v->count = n;
@@ -387,7 +400,7 @@ struct gcb_index_cursor {
 
 struct gcb_index {
     bool fixed;         /* the number of bytes depends only on n and kept */
-    size_t table_bytes; /* tables that `next` makes again in each call if the cursor has none */
+    size_t table_bytes; /* bytes of tables; without them, `next` makes the tables in each call */
     /* bloom: bytes of tables for each position of the tensor. Encoders and decoders must have them.
      * `encode` is NULL; the end of this file has the functions that encode. */
     size_t position_bytes;
@@ -408,24 +421,26 @@ extern const struct gcb_index gcb_index_u32, gcb_index_bitmap, gcb_index_varint,
 extern const struct gcb_index *const gcb_indices[GCB_INDICES];
 extern const char *const gcb_index_names[];
 
-/* ---- what an encoder needs of index=bloom, besides its row ---- */
+/* ---- what an encoder with index=bloom needs besides the row ---- */
 
 /* Which positions that the filter finds are kept: all; or as many as were selected, drawn at
  * random, or (CONFLICT) first those that account for the bits of the filter. */
 enum gcb_bloom_policy { GCB_BLOOM_ALL, GCB_BLOOM_RANDOM, GCB_BLOOM_CONFLICT };
 
 /* Bytes of scratch for each position: 4 for the list of found positions, 1 for the count of a bit,
- * and 7 for the encoder's messages: a segment of n positions needs 5 + (n + 7) / 8 <= 7 n bytes. */
+ * and 7 for the encoded filters: a filter for n positions has at most 5 + (n + 7) / 8 <= 7 n
+ * bytes. */
 #define GCB_BLOOM_ROOM 12
 
 /*
- * Writes the message of a segment of n positions, of which kept >= 1 are selected, and lists the
- * positions that a decoder keeps. Returns their number: `kept`, or with positives=all maybe more.
- * `message` has room for 5 + (n + 7) / 8 bytes, `found` for n numbers, `count` for n bytes.
+ * Encodes the filter of a segment of n positions, of which kept >= 1 are selected, to `message`.
+ * Lists the positions that a decoder keeps in `found` and returns their number: `kept`, or with
+ * positives=all maybe more. `message` has room for 5 + (n + 7) / 8 bytes, `found` for n numbers,
+ * `count` (scratch) for n bytes.
  */
 uint64_t gcb_bloom_choose(const struct gcb_bloom_params *p, uint8_t *message, uint32_t *found,
                           const uint32_t *pos, uint64_t kept, uint64_t n, uint8_t *count);
-/* Appends the message. Sets out->failed if it does not fit. */
+/* Appends a filter that gcb_bloom_choose has encoded. Sets out->failed if it does not fit. */
 void gcb_bloom_put(struct gcb_wbuf *out, const uint8_t *message);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "src/lib/sparse/stages.h"
 
-/* Functions that several transforms share. They are in transform.c. */
+/* Functions that several transforms share. They are in transform.c unless a comment names another
+ * file. */
 
 /* Number of elements in a whole chunk, the appended zeros included. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
@@ -40,7 +41,8 @@ struct gcb_tiles_part {
 /* Goes to the next part. Returns false after the last. t->tiling must not be NULL. */
 bool gcb_tiles_next(const struct gcb_transform_state *t, struct gcb_tiles_part *part);
 
-/* For encoders with input=fp16: allocates t->rounded. Returns 0 or GCB_E_NOMEM. */
+/* For encoders with input=fp16: allocates t->rounded, which the caller frees. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_transform_round_init(struct gcb_transform_state *t, struct gcb_diag *diag);
 /* Rounds the elements x to float16: to the nearest, ties to even. Elements that are too large
  * become the largest float16, and t->saturated counts them. Returns t->rounded. */
@@ -48,8 +50,8 @@ const float *gcb_transform_round(struct gcb_transform_state *t, const float *x);
 
 /* ---- hadamard, here and on a device ---- */
 
-/* Number of elements in a whole chunk: `chunk`, which is a power of two. If `chunk` is 0 or larger
- * than the tensor: the largest power of two that is not. 1 for an empty tensor. */
+/* Number of elements in a whole chunk: `chunk`, a power of two. If `chunk` is 0 or above `count`:
+ * the largest power of two up to `count`. 1 if `count` is 0. */
 static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
 {
     if (count == 0)
@@ -57,7 +59,7 @@ static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
     return chunk == 0 || chunk > count ? UINT64_C(1) << (63 - __builtin_clzll(count)) : chunk;
 }
 
-/* The key of a step's random signs, the same for all workers. Also of the matrices of
+/* The key of a step's random signs, the same for all workers. It is also the key of the matrices of
  * transform=random (step 0), and of the signs of agree=sketch. */
 static inline uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
 {
