@@ -85,7 +85,8 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
 struct tables {
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];
     const uint16_t *for_sum[GCB_GAP_SUMS]; /* the row for each sum */
-    uint64_t ahead_at, ahead_next;         /* c->done before `ahead` (0: none), c->next after it */
+    /* c->done at the block in `ahead` (0: no block was read ahead), and c->next after the block */
+    uint64_t ahead_at, ahead_next;
     uint32_t ahead[GCB_TILE];
 };
 
@@ -132,13 +133,6 @@ static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
         if (gcb_prefix_get(r, length) || gcb_prefix_table(t->entry[g], length, value))
             return GCB_E_CORRUPT;
     return gcb_bitr_get(r, r->fill % 8) || r->failed ? GCB_E_CORRUPT : 0;
-}
-
-/* The address of the first block, after the codes. The reader may have loaded bytes of the block in
- * advance. */
-static const uint8_t *after_tables(const struct gcb_bitr *r)
-{
-    return r->p - r->fill / 8;
 }
 
 /* A block that is being read. */
@@ -215,8 +209,8 @@ static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
         return GCB_E_CORRUPT;
     if (open_block(&b, t, c))
         return GCB_E_CORRUPT;
-    if (c->done == 0)
-        b.r.p = after_tables(&head);
+    if (c->done == 0) /* `head` may have loaded bytes of the block after the codes */
+        b.r.p = head.p - head.fill / 8;
     if (b.r.p > b.r.end)
         return GCB_E_CORRUPT;
     after.done += n;

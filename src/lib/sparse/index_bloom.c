@@ -88,8 +88,8 @@ static bool explain(const struct filter *f, uint8_t *count, uint32_t position, u
     return explains;
 }
 
-/* First chooses positives that are the only ones to set some bit. Then chooses positives with a bit
- * that no chosen positive sets. Returns the number chosen. */
+/* Chooses up to `want` positives: first those that are the only ones to set some bit, then those
+ * with a bit that no chosen positive sets. Marks them with CHOSEN and returns their number. */
 static uint64_t choose_by_conflicts(const struct filter *f, uint32_t *found, uint64_t n,
                                     uint64_t want, uint8_t *count)
 {

@@ -4,7 +4,8 @@
 
 /*
  * Golomb's code with a power of two (Rice), as in SBC (Sattler et al., 2019). A gap d >= 1 becomes
- * (d - 1) >> b ones, a zero, and the b low bits of d - 1. The byte before the codes is b.
+ * (d - 1) >> b ones, a zero, and the b low bits of d - 1. The first gap is counted from -1. The
+ * byte before the codes is b.
  */
 
 /* Bits: b + 1 for each gap, at most n >> b for all quotients together, and up to 7 of padding for
@@ -17,10 +18,11 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
     return 5 + gcb_directory_bytes(kept) + bits / 8 + 1 + GCB_BITS_SLACK;
 }
 
-/* So that these ones, a zero and up to 31 low bits fit one call of gcb_bitw_put. */
+/* Most ones that put_gap writes in one call with the zero and up to 31 low bits: gcb_bitw_put takes
+ * at most 56 bits. */
 #define MOST_ONES 20
 
-/* Writes the code of the gap `gap` + 1. The first ones of a long quotient are written apart. */
+/* Writes the code of the gap `gap` + 1. All ones but MOST_ONES are written before the rest. */
 static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
 {
     uint32_t ones = gap >> b;
@@ -60,7 +62,7 @@ static int golomb_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     if (gcb_blocks_open(c, in) || c->body == c->end)
         return GCB_E_CORRUPT;
     c->param = *c->body;
-    return c->param < 32 ? 0 : GCB_E_CORRUPT; /* a shift of a 32-bit position */
+    return c->param < 32 ? 0 : GCB_E_CORRUPT; /* `param` shifts positions of 32 bits */
 }
 
 static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)

@@ -1,7 +1,7 @@
 #include "src/lib/sparse/index.h"
 
-/* Each position is written as its gap to the position before, minus one: seven bits per byte, low
- * bits first. The top bit of a byte means "more bytes follow". */
+/* The first position is written as it is, each other one as its gap to the position before, minus
+ * one: seven bits per byte, low bits first. The top bit of a byte means "more bytes follow". */
 
 /* A gap g takes a byte, and at most g / 128 more bytes. The gaps add up to at most n, so n / 64 + 5
  * more bytes are enough. */

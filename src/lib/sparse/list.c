@@ -131,7 +131,7 @@ void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels
     l->n = n;
 }
 
-/* ---- lists as an encoder of the sparse codec selects and sends them ---- */
+/* ---- lists that an encoder of the sparse codec without a transform selects and sends ---- */
 
 int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
                       struct gcb_list *out)
@@ -164,7 +164,7 @@ void gcb_sparse_put_piece(struct gcb_sparse *s, uint64_t first, uint64_t length,
     const uint64_t segments = gcb_sparse_segments(s, length), segment = s->t.env.segment;
     const uint64_t value_bytes = gcb_values_bytes(s->values_ops, &s->v, l->n);
     const size_t start = out->len;
-    uint32_t *pos = s->selection.pos; /* free for use: gcb_sparse_select has copied it to a list */
+    uint32_t *pos = s->selection.pos; /* scratch: gcb_sparse_select has copied the positions */
 
     for (uint64_t g = 0; g < segments; g++) {
         const uint64_t base = first + g * segment;

@@ -31,10 +31,10 @@
  * far, and the next step agrees again.
  */
 struct gcb_mask {
-    /* of the kept values, for quant=ternary; q.shared.wide is also for votes */
+    /* the quantiser of the kept values, for quant=ternary; votes have 16 bits if q.shared.wide */
     struct gcb_quantiser q;
     uint64_t words;           /* in a mask, of 64 elements each */
-    uint64_t *mask, *next;    /* a bit for each element; `next` is of a step that agrees */
+    uint64_t *mask, *next;    /* a bit for each element; `next`: the mask on which a step agrees */
     uint64_t kept, next_kept; /* elements in `mask` and in `next` */
     uint64_t period;          /* number of the mask's period, from 1; 0: there is no mask */
     float *room;              /* scratch, a float for each element */
@@ -43,11 +43,11 @@ struct gcb_mask {
     /* the current step */
     bool agrees;
     bool averages; /* the moving average does not have the step's tensor yet */
-    uint64_t now;  /* number of its period, from 1: step / every + 1 */
+    uint64_t now;  /* number of the step's period, from 1: step / every + 1 */
 };
 
-#define AVERAGE 0.9f /* of the moving average: share of earlier steps */
-#define SUMS 4       /* of a row */
+#define AVERAGE 0.9f /* share of earlier steps in the moving average */
+#define SUMS 4       /* number of sums of a row (agree=sketch) */
 
 int gcb_mask_init(struct gcb_sparse *s, struct gcb_diag *diag)
 {
@@ -172,8 +172,9 @@ static uint64_t row_count(const struct gcb_sparse *s)
     return (s->base.env.count + row_length(s) - 1) / row_length(s);
 }
 
-/* Appends the rounds of the values. If no element is kept, one zero is sent: a worker whose tensor
- * is not finite sends NaN instead, so all workers learn of it. */
+/* Appends the rounds of the values. If no element is kept, one zero is sent (without quant=ternary,
+ * which always sends the scale): a worker whose tensor is not finite sends NaN instead, so all
+ * workers learn of it. */
 static void set_value_rounds(struct gcb_sparse *s, uint64_t kept)
 {
     struct gcb_mask *m = s->mask;
@@ -213,7 +214,7 @@ static void mask_begin(void *state, const struct gcb_reduce_at *at)
 
 /* ---- agreeing ---- */
 
-/* Writes the selection: a vote at each selected position that is not zero, or with agree=leader the
+/* Writes the selection: a vote for each selected element that is not zero, or with agree=leader the
  * positions, 16 bits at a time. The caller has zeroed `values`. */
 static void put_selection(struct gcb_sparse *s, void *values)
 {
@@ -312,7 +313,7 @@ static void take_rows(struct gcb_sparse *s, const float *sums)
 
         for (unsigned t = 0; t < SUMS; t++)
             square += (double)sums[SUMS * r + t] * (double)sums[SUMS * r + t];
-        m->room[r] = (float)(sqrt(square) / SUMS); /* never more than the largest sum */
+        m->room[r] = (float)(sqrt(square) / SUMS); /* finite: at most half the largest sum */
     }
     least = gcb_select_kth(s->base.env.kernels, m->room, rows, k, &above);
     ties = k - above;

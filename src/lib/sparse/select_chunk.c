@@ -49,7 +49,7 @@ static void select_block(void *ctx, struct gcb_share *share, const struct gcb_bl
         .pos = s->pos + to,
         .value = s->value + to,
         .ranked = s->ranked + share->first,
-        .sample = s->ranked + share->first, /* not used at the same time */
+        .sample = s->ranked + share->first, /* never in use with `ranked` */
         .hint = share->hint,
         .kernels = s->kernels,
         .queue = &(struct gcb_queue){.threads = 1},

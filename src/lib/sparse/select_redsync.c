@@ -20,7 +20,8 @@
  * trimmed. All others are searched, and the threshold is used for `interval` steps.
  */
 
-/* Mean and largest of the magnitudes, while those that reach a threshold are collected. */
+/* State of a visit that sums the magnitudes, finds the largest, and collects the positions that
+ * reach a threshold. */
 struct measuring {
     struct gcb_collecting collecting;
     double *sums; /* of the magnitudes of each block */
@@ -80,8 +81,8 @@ static uint32_t search_threshold(struct gcb_selection *s, uint64_t k, uint32_t *
     return best;
 }
 
-/* Selects the positions that pass the threshold, a result of search_threshold. Threshold 0: the k
- * largest. */
+/* Selects the positions that pass the threshold, or the k largest if it is 0. `floor`: as
+ * search_threshold has set it; 0: no positions have been collected for this threshold. */
 static bool select_found(struct gcb_selection *s, uint32_t threshold, uint32_t floor, uint64_t k)
 {
     if (threshold == 0)
@@ -121,7 +122,7 @@ static bool select_by_last(struct gcb_selection *s, uint64_t k)
         return false;
     if (!is_reusable(s))
         threshold = search_threshold(s, k, &floor);
-    if (!is_reusable(s) && !s->nonfinite) { /* otherwise there will be no message */
+    if (!is_reusable(s) && !s->nonfinite) { /* an infinity or NaN means that there is no message */
         s->found = true;
         s->found_at = s->at;
         s->found_threshold = threshold;

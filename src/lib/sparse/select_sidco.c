@@ -14,7 +14,7 @@
 
 enum fit { FIT_EXPONENTIAL, FIT_GAMMA, FIT_PARETO };
 
-/* share that the first of several stages keeps and, if stages = 0, each further one but the last */
+/* share that the first of several stages keeps; with stages=0 also the others, except the last */
 #define FIRST_RATIO 0.25
 
 /* The natural logarithm of x > 0. */
@@ -95,7 +95,7 @@ static double sum_logs(const float *x, uint64_t n)
     return sum + (double)exponents * 0.6931471805599453;
 }
 
-/* The sums follow the rule of kernels/reduce/reduce.h. */
+/* `sum` and `sum_sq` follow the rule of kernels/reduce/reduce.h. */
 static struct moments moments_of(const struct gcb_selection *s, const float *x, uint64_t n,
                                  bool logs)
 {
@@ -151,7 +151,7 @@ static uint32_t least_bits(const float *x, uint64_t n)
 
 /* Plans the stages after the first, and returns their number. Sets *each, the share that each of
  * them keeps, except the last, and *last, the share that the last keeps. The product of all these
- * shares is `rest`. `stages` is the parameter. */
+ * shares is `rest`. `stages` is the parameter, which is not 1. */
 static uint64_t plan_stages(uint64_t stages, double rest, double *each, double *last)
 {
     uint64_t later = 1;

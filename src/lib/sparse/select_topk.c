@@ -153,8 +153,8 @@ static uint64_t cut_entries(struct gcb_selection *s, uint64_t to, uint64_t from,
     return to - start;
 }
 
-/* A kernel drops the entries below the threshold. It knows no sides, surplus ties and pairs: for
- * these, cut_entries finishes the work or, with pairs, does all of it. */
+/* A kernel drops the entries below the threshold. It does not know sides, surplus ties or pairs:
+ * for these, cut_entries finishes the work or, with pairs, does all of it. */
 void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t threshold,
                     uint64_t ties)
 {
@@ -188,7 +188,7 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
 /* ---- exact top-k ---- */
 
 /* Returns four standard deviations of the number of sampled values that reach the threshold. The
- * deviation is that between the blocks of the sample. */
+ * deviation is estimated from the numbers in the sample's blocks; NaN if there is one block. */
 static double four_sigma(const struct gcb_selection *s, const float *x, struct gcb_sample sample,
                          uint32_t threshold)
 {
@@ -241,7 +241,7 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
 /* Returns the k-th largest magnitude of the collected values; each is at least b.low, and k <=
  * s->kept. *above: number of larger magnitudes. If fewer than k values reach a finite b.high, only
  * the values below b.high are ranked, which is faster. A magnitude that very many positions share
- * is a bound of the bracket, so the bounds are tried before a search. */
+ * is a bound of the bracket, so with a finite b.high the bounds are tried before a search. */
 static uint32_t kth_of_collected(struct gcb_selection *s, struct gcb_bracket b, uint64_t k,
                                  uint64_t *above)
 {
@@ -282,9 +282,10 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
 }
 
 /*
- * Slightly more than k positions are expected to reach a threshold from a sample. One pass collects
- * them, and the k-th largest magnitude is searched only among them. If fewer than k positions reach
- * the threshold, all positions are searched. So the result never depends on the sample.
+ * Slightly more than k positions are expected to reach a threshold from a sample (or s->hint). One
+ * pass collects them, and the k-th largest magnitude is searched only among them. If fewer than k
+ * positions reach the threshold, all positions are searched. So the result never depends on the
+ * sample or the hint.
  */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k)
 {

@@ -39,10 +39,10 @@ static const struct gcb_transform *transform_of(const struct gcb_sparse *s)
     return s->tile == GCB_TILE_NONE ? gcb_transforms[s->transform] : &gcb_transform_tiles;
 }
 
-/* Sets tile, chunk and pad to the value that does nothing if the other parameters give them no
- * meaning. Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if
- * there are zeros. Also sets pad=none if gcb_sparse_pads is false, unless a message gave the
- * parameters: a decoder keeps what the message says. */
+/* Sets tile=none without a transform, chunk=0 with tiles, and pad=none if the transform does not
+ * pad. Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there
+ * are zeros. Also sets pad=none if gcb_sparse_pads is false, unless a message gave the parameters:
+ * a decoder keeps what the message says. */
 static void resolve(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (s->transform == GCB_TRANSFORM_NONE)
@@ -255,7 +255,8 @@ int gcb_sparse_put_values(struct gcb_sparse *s, const float *x, uint64_t n, stru
     return 0;
 }
 
-/* index=bloom: where the list of found positions, counts, and messages of segments are. */
+/* index=bloom: what s->tables has: the list of found positions, the counts, and the encoded filters
+ * of all segments. */
 struct bloom_room {
     uint32_t *found;
     uint8_t *count, *messages;
@@ -273,8 +274,8 @@ static uint8_t *bloom_message(const struct gcb_sparse *s, uint64_t g)
     return bloom_room(s).messages + (GCB_BLOOM_ROOM - 5) * g * s->selection.segment;
 }
 
-/* index=bloom: makes the message of each segment, which put_positions sends, and changes the
- * selection to the positions that a decoder of the message finds. */
+/* index=bloom: encodes the filter of each segment, which put_positions appends, and changes the
+ * selection to the positions that a decoder will keep. */
 static void choose_positives(struct gcb_sparse *s)
 {
     struct gcb_selection *sel = &s->selection;

@@ -9,16 +9,16 @@
  * Randomised Walsh-Hadamard transform of chunks: signs drawn by Philox, then butterflies. A chunk's
  * length is a power of two; chunk = 0 means the largest power of two that fits. The elements after
  * the last whole chunk are cut into pieces whose lengths are powers of two, longest first. Each
- * piece is transformed apart. Its coefficients are multiplied, so that their magnitudes compare
- * with those of the chunks.
+ * piece is transformed on its own. Its coefficients are multiplied, so that their magnitudes
+ * compare with those of the chunks.
  *
  * All workers use the same signs, so that their coefficients can be averaged. The key of the signs
  * depends on seed, path and step, but not on the worker. The key is in the message (8 bytes).
  */
 
-/* Chunks of these lengths are taken apart (src/lib/sparse/blocks.h). Signs are then drawn chunk by
- * chunk, which is slow for shorter chunks. The coefficients of longer chunks do not stay in the
- * cache. */
+/* Chunks of LEAST_CHUNK to MOST_CHUNK elements are transformed a few at a time
+ * (src/lib/sparse/blocks.h). Signs are then drawn chunk by chunk, which is slow for shorter chunks.
+ * The coefficients of longer chunks do not stay in the cache. */
 #define LEAST_CHUNK 512
 #define MOST_CHUNK 65536
 
@@ -52,7 +52,8 @@ static int hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in)
     return 0;
 }
 
-/* to[i] = from[i] times the sign of element first + i, for i < count. `to` may be `from`. */
+/* to[i] = from[i] times the sign of element first + i, for i < count. `to` may be `from`. `first`
+ * is a multiple of 128, because philox.bytes begins at a multiple of 16. */
 static void flip_signs(const struct gcb_transform_state *t, float *to, const float *from,
                        uint64_t first, uint64_t count)
 {

@@ -24,7 +24,7 @@ struct gcb_tiling {
     size_t parts;
     uint8_t *wire; /* the side bytes after L */
     size_t wire_bytes;
-    float *basis[GCB_TILE_SIDE + 1]; /* basis[n]: n x n; NULL: no tile has a side of n */
+    float *basis[GCB_TILE_SIDE + 1]; /* basis[n]: n x n; NULL: not needed */
 };
 
 /* Floats that a worker transforms at a time. The largest tile fits. */
@@ -382,7 +382,8 @@ struct tiles_job {
     float *out;     /* inverse: the elements; else NULL */
 };
 
-/* Transforms `count` tiles from number `first` on. The part begins at element `at`. */
+/* Transforms `count` tiles from number `first` on. The part begins at element `at`. `scratch` has
+ * 2 * GROUP floats. */
 static void transform_tiles(const struct tiles_job *job, const struct gcb_part *p, uint64_t at,
                             uint64_t first, size_t count, float *scratch)
 {
