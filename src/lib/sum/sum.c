@@ -17,7 +17,9 @@ struct gcb_sum {
     float *into;                    /* the caller's tensor, or NULL */
     float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
     float *scratch;  /* result of the inverse transform if `into` has the elements; or NULL */
-    bool canvas_begun, elements_begun; /* something has been added since the last result */
+    /* the canvas, or the array of elements, has valid values: what was added since the last result,
+     * or zeros */
+    bool canvas_begun, elements_begun;
 };
 
 /* ---- opening ---- */
@@ -46,7 +48,7 @@ static int open_sum(struct gcb_sum **out, const struct gcb_method *method,
         return err;
     }
     s->count = gcb_coder_elements(s->main);
-    s->config.max_elements = 0; /* other messages have s->count elements */
+    s->config.max_elements = 0; /* no limit is needed: `add` refuses other counts */
     *out = s;
     return 0;
 }
@@ -146,8 +148,8 @@ static int add_message(struct gcb_sum *s, const struct gcb_frame *frame, const v
     return err;
 }
 
-/* Adds the first message that is not stored to a sum that was opened from a stored message. The sum
- * takes the message's method, unless there is an error. */
+/* For a sum that was opened from a stored message: adds the first message that is not stored. The
+ * sum takes the message's method, unless there is an error. */
 static int add_first(struct gcb_sum *s, const struct gcb_frame *frame, const void *message,
                      size_t length, float weight, struct gcb_diag *diag)
 {

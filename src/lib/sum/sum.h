@@ -23,7 +23,7 @@
 int gcb_sum_create(struct gcb_sum **out, const struct gcb_method *method, float *into,
                    const struct gcb_coder_config *config, struct gcb_diag *diag);
 /* Does what gcb_sum_create does, but a message gives the method and the number of elements. The
- * message is not added. Returns also errors of gcb_frame_parse. */
+ * message is not added. Returns 0 or an error of gcb_frame_parse or gcb_coder_create_like. */
 int gcb_sum_create_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                         const struct gcb_coder_config *config, struct gcb_diag *diag);
 
