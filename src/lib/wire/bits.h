@@ -32,7 +32,7 @@ static inline void gcb_bitw_put(struct gcb_bitw *w, uint64_t v, unsigned n)
     w->fill &= 7;
 }
 
-/* Appends n ones, 48 in a call: gcb_bitw_put takes at most 56 bits. */
+/* Appends n ones, at most 48 at a time, because gcb_bitw_put takes at most 56 bits. */
 static inline void gcb_bitw_ones(struct gcb_bitw *w, uint64_t n)
 {
     for (; n > 48; n -= 48)
@@ -75,7 +75,7 @@ static inline void gcb_bitr_refill(struct gcb_bitr *r)
     }
 }
 
-/* Skips n bits. */
+/* Skips n bits that are valid. If fewer are valid, sets `failed`. */
 static inline void gcb_bitr_skip(struct gcb_bitr *r, unsigned n)
 {
     if (n > r->fill) {
