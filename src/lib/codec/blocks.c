@@ -2,7 +2,7 @@
 
 const char *const gcb_block_rounding_names[] = {"nearest", "stochastic", NULL};
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     struct gcb_blocks *s;
     uint64_t stream; /* of random numbers */

@@ -77,7 +77,7 @@ static int eden_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     return 0;
 }
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     const struct eden *s;
     uint64_t key;

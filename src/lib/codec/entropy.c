@@ -36,7 +36,7 @@ struct share {
     unsigned shift;
 };
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. The
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. The
  * arrays of TOTAL are for decoding. They tell of each number below TOTAL in which exponent's share
  * it is, its place there, and the size of the share. The low bits of a state are such a number. */
 struct job {

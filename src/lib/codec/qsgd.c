@@ -42,7 +42,7 @@ static uint64_t unit_count(const struct qsgd *s)
     return (s->env->count + s->unit - 1) / s->unit;
 }
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     const struct qsgd *s;
     struct gcb_rounding_draw draw;

@@ -121,7 +121,7 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     return 0;
 }
 
-/* What parallel tasks share. When encoding, the fields for decoding are NULL, and the reverse. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     struct gcb_range_state *s;
     struct gcb_range_stats *stats;
