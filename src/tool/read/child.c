@@ -38,18 +38,18 @@ enum {
     HEAD = 8,          /* bytes before the elements, so that 8-byte elements are aligned */
     PACKET = 32 << 10, /* most bytes of a packet */
     RECORD = 16 << 10, /* most bytes of a record */
-    PIECE = 4 << 20,   /* bytes that the child reads at a time, unless a row of chunks has more */
+    PIECE = 4 << 20,   /* bytes that the child reads at a time, if the format can read so few */
     AHEAD = 8,         /* most unanswered requests, including that for the current tensor */
     PATIENCE = 3,      /* the child may be idle this many times as long as it may work */
 };
 
 /* The kinds of records that no lister uses. */
 enum {
-    /* From the parent. numbers[0]: most bytes that the child reads at a time; tensor: the tensor */
+    /* From the parent. numbers[0]: bytes that the child reads at a time; tensor: what to read */
     RECORD_REQUEST = 254,
     /* From the child. numbers[0]: the status; texts[0]: the cause, if the status is not 0. Status 0
-     * after a request says that a piece of the tensor is larger than numbers[0] of the request;
-     * then numbers[1] is the bytes of the smallest piece. */
+     * after a request says that the format can read only more bytes at a time than numbers[0] of
+     * the request; then numbers[1] is how many. */
     RECORD_DONE,
 };
 
@@ -256,8 +256,8 @@ static int list_file(const struct gcb_infile *file, void *state, const struct gc
 
 /* ---- the child: answering requests ---- */
 
-/* Sends RECORD_DONE: how the listing ended, or why a tensor was not read. If a piece of the tensor
- * is too large, `status` is 0 and `needed` is the bytes of its smallest piece. */
+/* Sends RECORD_DONE: how the listing ended, or why a tensor was not read. If the format can read
+ * the tensor only in larger pieces, `status` is 0 and `needed` is the bytes of a piece. */
 static void send_done(int socket, int status, const struct gcb_diag *diag, uint64_t needed)
 {
     const struct gcb_port_record done = {.kind = RECORD_DONE,
@@ -725,8 +725,7 @@ static int receive_tensor(struct gcb_file_child *c, uint8_t *out, uint64_t *need
     return err;
 }
 
-/* Asks the child for tensor `number` alone. First receives and drops all tensors that the child was
- * asked for before. */
+/* Receives and drops all tensors that the child was asked for. Then asks for tensor `number`. */
 static int ask_now(struct gcb_file_child *c, size_t number, uint64_t room, struct gcb_diag *diag)
 {
     uint64_t needed;

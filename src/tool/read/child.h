@@ -12,8 +12,8 @@
  * file once and then reads tensors on request. The parent does not trust the child's answers: it
  * limits the size of records and checks the length of data.
  *
- * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library
- * crashed while reading it". If the child takes more than limits.seconds of processor time without
+ * If the child crashes, the caller gets GCB_E_CORRUPT, and a message that names the object that the
+ * child was reading. If the child takes more than limits.seconds of processor time without
  * progress, the parent ends the child and returns GCB_E_CORRUPT. If the child does nothing for
  * three times as long, the parent ends the child and returns GCB_E_IO.
  *
@@ -42,10 +42,11 @@ struct gcb_port_record {
 
 struct gcb_lister {
     void *ctx; /* the child has its own copy of *ctx, from the time of gcb_file_child_open */
-    /* Lists the file, which the reader has opened as `state`. Runs in the child. */
+    /* Lists the file, which the reader has opened as `state`: calls gcb_port_put for each record.
+     * Runs in the child, if there is one. */
     int (*list)(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag);
-    /* Takes one record. Runs in the parent. A result other than 0 ends the listing with that
-     * result. */
+    /* Takes one record, whose texts are valid only during the call. Runs in the parent. A result
+     * other than 0 ends the listing with that result. */
     int (*take)(void *ctx, const struct gcb_port_record *record, struct gcb_diag *diag);
 };
 
@@ -59,8 +60,9 @@ int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record,
 bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile *file);
 
 /*
- * Opens a file, and lists it unless `lister` is NULL. The caller owns *out. gcb_infile_find has
- * filled *file, which is copied.
+ * Opens a file, and lists it unless `lister` is NULL. The caller ends *out with
+ * gcb_file_child_close. gcb_infile_find has filled *file, which is copied; its strings must live as
+ * long as *out.
  */
 int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *file,
                         const struct gcb_lister *lister, struct gcb_diag *diag);
@@ -84,10 +86,10 @@ int gcb_file_child_read_part(const struct gcb_file_child *child, const struct gc
 
 /* ---- conversion of elements (element.c) ---- */
 
-/* Returns the number of scales of a tensor that has them: 1, or that of its blocks. */
+/* Returns the number of scales of a tensor with scales: 1 or, if `blocked`, one for each block. */
 uint64_t gcb_tensor_scales(const struct gcb_tensor *t);
 
-/* Bytes of a converted element: of a float, or of a byte if the tensor is GCB_ELEMENT_BYTE. */
+/* Bytes of an element after conversion: 4, or 1 if the elements are GCB_ELEMENT_BYTE. */
 size_t gcb_tensor_wide(const struct gcb_tensor *t);
 /* Converts n stored elements to float32, or copies them if they are GCB_ELEMENT_BYTE. Applies no
  * scales. The first is element `from` of the tensor, which only the message of a failure uses. `in`
@@ -105,8 +107,8 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
 /*
  * Separates the calling process from the process `parent`, which has just forked it (sandbox.c).
  * From now on, the calling process ends when `parent` ends. Closes all descriptors except `keep`,
- * and returns the number that `keep` then has. The process ignores the signals of a terminal, which
- * the parent handles, prints nothing, and leaves no core dump.
+ * and returns the number that `keep` then has. The process ignores SIGTERM and the signals of a
+ * terminal, which the parent handles, prints nothing, and leaves no core dump.
  */
 int gcb_sandbox_part(int keep, pid_t parent);
 
@@ -115,7 +117,8 @@ int gcb_sandbox_part(int keep, pid_t parent);
  *   - writes no file;
  *   - can map at most `address_space` bytes more than at the start;
  *   - can make only the system calls that reading needs, if gcb_sandbox_filters returns true: all
- *     others fail with EPERM. Files can be opened for reading until gcb_sandbox_close_files.
+ *     others fail with EPERM, and *trace notes the first of them, unless `trace` is NULL. Files can
+ *     be opened for reading until gcb_sandbox_close_files.
  *
  * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer keeps its standard error. It
  * has no limit on files and address space, and no rule on system calls. The sanitizers map
@@ -123,7 +126,8 @@ int gcb_sandbox_part(int keep, pid_t parent);
  */
 void gcb_sandbox_enter(uint64_t address_space, struct gcb_trace *trace);
 
-/* Returns the name of the first system call that the child was refused. NULL: none. */
+/* Returns the name of the first system call that the child was refused, or "unknown" if the name is
+ * not known. NULL: none was refused. */
 const char *gcb_sandbox_refused(const struct gcb_trace *trace);
 
 /* Forbids the calling process to open more files, if gcb_sandbox_filters returns true. */

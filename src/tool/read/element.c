@@ -8,7 +8,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/read/child.h"
 
-enum { BOUNCE = 2048 }; /* number of elements that are converted at a time */
+enum { BOUNCE = 2048 }; /* elements or scales in a buffer on the stack */
 
 const char *const gcb_element_names[] = {"bf16", "fp16", "fp8_e4m3", "fp8_e5m2", NULL};
 
@@ -83,7 +83,8 @@ size_t gcb_tensor_wide(const struct gcb_tensor *t)
     return t->element == GCB_ELEMENT_BYTE ? 1 : sizeof(float);
 }
 
-/* Converts n doubles to float32. The first is element `from` of the tensor. */
+/* Converts n doubles to float32. Fails if a finite double is beyond the range of float32. The first
+ * double is element `from` of the tensor. */
 static int narrow(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                   const double *in, size_t n, float *out, struct gcb_diag *diag)
 {

@@ -81,7 +81,7 @@ int gcb_flat_check_spans(struct gcb_flat *f, struct gcb_diag *diag)
 
 /* ---- arrays ---- */
 
-/* True if no part of the name is empty, ".", "..", or too long. */
+/* True if the name has no zero byte, and no part of it is empty, ".", ".." or too long. */
 static bool is_name(const char *name, size_t n)
 {
     size_t from = 0;

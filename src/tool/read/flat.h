@@ -9,8 +9,8 @@
 
 /*
  * What the readers of .npy, .npz and safetensors share. Such a file is a flat list of named arrays.
- * It is untrusted, so all numbers are checked before use, and more than 64 KiB are allocated by a
- * number from the file only if the file has as many bytes.
+ * It is untrusted, so all numbers are checked before use. If the file says how many bytes to
+ * allocate, more than 64 KiB are allocated only if the file has as many bytes.
  */
 
 struct gcb_flat;
@@ -33,18 +33,18 @@ int gcb_flat_check_spans(struct gcb_flat *f, struct gcb_diag *diag);
 
 enum gcb_flat_kind {
     GCB_FLAT_OTHER, /* no tensor */
-    GCB_FLAT_FLOAT, /* floats; GCB_ELEMENT_NONE: of a format that gcbench does not read */
+    GCB_FLAT_FLOAT, /* floats; `element` is GCB_ELEMENT_NONE if gcbench does not read the format */
     GCB_FLAT_PLAIN, /* integers or bytes, which may hold a float of 1 or 2 bytes (--as) */
 };
 
 struct gcb_flat_array {
     char path[GCB_READ_PATH + 1]; /* "/" and the name */
     enum gcb_flat_kind kind;
-    enum gcb_element element; /* of floats */
+    enum gcb_element element; /* the format of floats; GCB_ELEMENT_NONE for the other kinds */
     size_t size;              /* bytes of an element; 0 if that is not known */
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
-    uint64_t stored; /* bytes that the elements take in the file */
+    uint64_t stored; /* bytes of the array in the file; in .npz with the header of .npy */
     uint64_t bytes;  /* bytes of the elements when they are unpacked */
     /* as in struct gcb_tensor: */
     uint64_t offset, object;
@@ -67,9 +67,10 @@ bool gcb_flat_shape(struct gcb_flat_array *a, const json_t *list);
 bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
                      const struct gcb_reading *reading);
 /*
- * Lists an array, or says why it is not a tensor. `err` is the failure of finding out what the
- * array is, with its message in *diag, or 0: an array that is not wanted may be damaged. Refuses an
- * array above limits.max_bytes, or that unpacks to far more than it stores.
+ * Lists an array, or says why it is not a tensor. `err` is 0, or the error of finding out what the
+ * array is, with its message in *diag. Returns this error if the array is selected, or if it is
+ * GCB_E_NOMEM or GCB_E_IO; otherwise leaves the array out. Refuses a selected array above
+ * limits.max_bytes, or that unpacks to far more than it stores.
  */
 int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
                   const struct gcb_flat_array *a, int err, struct gcb_diag *diag);
@@ -81,7 +82,7 @@ struct gcb_flat_stream {
     struct gcb_flat *file;
     const char *name;     /* for messages */
     uint64_t at, packed;  /* place in the file of the next byte, and stored bytes from there on */
-    uint64_t left;        /* bytes that can still be read */
+    uint64_t left;        /* bytes left to read, counted after inflating */
     bool deflated;        /* the stored bytes are deflated */
     bool checked;         /* the bytes have a checksum: CRC-32 */
     uint32_t crc, so_far; /* the checksum, and that of the bytes that were read */
@@ -89,7 +90,8 @@ struct gcb_flat_stream {
     uint8_t block[16384]; /* deflated bytes */
 };
 
-/* Starts to read. The caller has set all members from `file` to `crc`. */
+/* Starts to read. The caller has set all members from `file` to `crc`, and ends the stream with
+ * gcb_flat_end. */
 int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag);
 /* Reads the next `size` bytes. After the last byte, checks that the data ends there, and its
  * checksum. */
@@ -106,11 +108,11 @@ struct gcb_npy {
     uint64_t next;                 /* number of the next element */
 };
 
-/* Starts npy->stream and reads the header. Sets `array` except its path, stored bytes and what
- * concerns the tensor's place. */
+/* Starts npy->stream and reads the header. Sets kind, element, size, shape and `bytes` of the
+ * array, and the members after `stream`. */
 int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag);
 /* Reads elements of the tensor after gcb_npy_start, as `read` of struct gcb_reader: in the order of
- * flatten(), the last index runs fastest. */
+ * flatten(), the last index runs fastest. `from` must be npy->next. */
 int gcb_npy_read(struct gcb_npy *npy, const struct gcb_tensor *t, uint64_t from, uint64_t *count,
                  void *out, struct gcb_diag *diag);
 
@@ -133,7 +135,7 @@ struct gcb_flat {
     uint8_t *directory;
     size_t length;  /* bytes of the directory */
     uint64_t count; /* number of its records */
-    uint64_t end;   /* where the data of the array ends in the file */
+    uint64_t end;   /* where the data of the array that was read last ends in the file */
 };
 
 /* Opens the file that gcb_infile_find found, as `open` of struct gcb_reader. */

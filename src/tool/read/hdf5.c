@@ -41,7 +41,8 @@ static enum gcb_element float_element(const struct gcb_h5dataset *d)
     return GCB_ELEMENT_NONE;
 }
 
-/* True if the elements are integers or opaque bytes that could hold a 1-byte or 2-byte float. */
+/* True if the elements are integers, bit fields or opaque bytes that could hold a float of 1 or 2
+ * bytes. */
 static bool is_plain(const struct gcb_h5dataset *d)
 {
     if (d->type_size > 2)

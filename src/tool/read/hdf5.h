@@ -19,7 +19,7 @@
 
 enum {
     GCB_H5_DEPTH = 64, /* most groups inside each other */
-    GCB_H5_LINKS = 3,  /* most alias links in a path */
+    GCB_H5_LINKS = 3,  /* most alias links to groups in a path */
     /* largest total weight of the links below alias links (admit_link in hdf5_walk.c), in addition
      * to 16 for each other link */
     GCB_H5_REPEATS = 1 << 19,
@@ -73,10 +73,10 @@ bool gcb_h5attr_sound(hid_t object);
 
 /*
  * The next two functions read one attribute of an object for which gcb_h5attr_sound is true (the
- * walk, gcb_h5file_open and gcb_h5dataset_open check that). They return false and leave their
- * results unchanged if the attribute is absent, damaged, of another type or too large. A number is
- * a scalar, or an array with one element. The magnitude of an integer is at most 2^53. A text is
- * terminated, and takes at most `size` bytes with its terminator.
+ * walk, gcb_h5file_open and gcb_h5dataset_open check that). They return false if the attribute is
+ * absent, damaged, of another type or too large; *value is then unchanged, and the content of `out`
+ * unspecified. A number is a scalar, or an array with one element. The magnitude of an integer is
+ * at most 2^53. A text is terminated, and takes at most `size` bytes with its terminator.
  */
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
@@ -92,23 +92,24 @@ struct gcb_h5dataset {
     H5T_class_t kind; /* class of that type: H5T_FLOAT, H5T_INTEGER and so on */
     size_t type_size; /* bytes of an element */
     /* The walk sets `linked` and `object`. gcb_h5dataset_vet sets the shape, `offset`, and `count`,
-     * which is 0 for a null dataset. */
+     * which is 0 for an empty dataset. */
     struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */
-    bool unwritten;      /* it has elements, but none was ever written: all are the fill value */
+    bool unwritten;      /* no element was ever written: all are the fill value; false if empty */
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
     int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
-    const H5Z_class2_t *plugin;  /* the filter of a plug-in among them, or NULL */
+    const H5Z_class2_t *plugin;  /* the filter of a plug-in in `filters`, or NULL */
     size_t value_count;          /* number of parameters of the plug-in's filter */
     unsigned values[GCB_H5_VALUES];
 };
 
 /*
  * Opens the dataset `link` in the group or file `at`, and reads only its type, so that the caller
- * can skip a dataset cheaply. `shown` is the path for messages. On failure *out is zeroed.
+ * can skip a dataset cheaply. `shown` is the path for messages. The caller closes *out. On failure
+ * *out is zeroed.
  */
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag);
@@ -122,8 +123,10 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
- *     bytes that are stored, because deflate cannot compress more strongly; or a plug-in packed it.
- * Otherwise returns GCB_E_UNSUPPORTED, GCB_E_CORRUPT or, above limits.max_bytes, GCB_E_NOMEM.
+ *     bytes that are stored, because deflate cannot compress more strongly; or a plug-in packed it,
+ *     or it is stored in other files.
+ * Otherwise returns GCB_E_UNSUPPORTED, GCB_E_CORRUPT or, if only limits.max_bytes is exceeded,
+ * GCB_E_NOMEM.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag);
@@ -138,8 +141,9 @@ uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from,
 
 /*
  * Reads a piece into `out`, as `count` elements of mem_type, which must have the same class as the
- * dataset's type. Chunked data is read chunk by chunk, so HDF5 itself needs only a few MiB and
- * memory for one chunk. On failure the content of `out` is unspecified.
+ * dataset's type. `from` and `count` must be those of a piece that gcb_h5dataset_piece gives.
+ * Chunked data is read chunk by chunk, so HDF5 itself needs only a few MiB and memory for one
+ * chunk. On failure the content of `out` is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_infile *file,
                        const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
@@ -149,18 +153,19 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset); /* a zeroed struct is a
 
 /* ---- the filter LZF (hdf5_lzf.c) ---- */
 
-#define GCB_H5_LZF 32000 /* its number in The HDF Group's list of registered filters */
+#define GCB_H5_LZF 32000 /* LZF's number in The HDF Group's list of registered filters */
 
-/* Unpacks n bytes into `out`, or only counts if `out` is NULL. Returns the number of unpacked
- * bytes, or limit + 1 if they are more than `limit` or the data is damaged. */
+/* Unpacks n bytes into `out`, which has room for `limit` bytes, or only counts if `out` is NULL.
+ * Returns the number of unpacked bytes, or limit + 1 if they are more than `limit` or the data is
+ * damaged. */
 uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t limit);
 /* Lets HDF5 unpack LZF. Returns false on failure. */
 bool gcb_h5lzf_register(void);
 
 /* ---- plug-ins (hdf5_plugin.c) ---- */
 
-/* Loads the filters in the folder limits.hdf5_plugins, which may be NULL. That runs code of the
- * plug-ins. Files that cannot be loaded are left out. */
+/* Loads the filters of the shared objects (.so) in the folder limits.hdf5_plugins, which may be
+ * NULL. That runs code of the plug-ins. Files that cannot be loaded are left out. */
 void gcb_h5plugin_load(const struct gcb_infile *file);
 /* Returns the loaded filter with this number, or NULL. */
 const H5Z_class2_t *gcb_h5plugin_find(H5Z_filter_t id);
@@ -185,7 +190,7 @@ struct gcb_h5visitor {
      * Called for an object that is left out. `why` is
      *   GCB_REMARK_LINKS       if a soft link's target is missing, or in a file that may not be
      *                          read; if a link leads to a group of its own path; or if an alias
-     *                          link follows GCB_H5_LINKS others in the path
+     *                          link to a group follows GCB_H5_LINKS others in the path
      *   GCB_REMARK_DEEP        if GCB_H5_DEPTH groups are around the group
      *   GCB_REMARK_UNREADABLE  if the object is refused or damaged, but not wanted
      */
@@ -194,10 +199,10 @@ struct gcb_h5visitor {
 
 /*
  * Visits each dataset of a file under each of its paths. Hard links and soft links are followed. A
- * link that leads back to a group of its own path is left out, and so is a fourth alias link in one
- * path. External links that are not allowed, and user-defined links, are refused if the visitor may
- * want an object there, otherwise left out. A file in which links lead to the same groups in very
- * many ways is refused.
+ * link that leads back to a group of its own path is left out, and so is a fourth alias link to a
+ * group in one path. External links that are not allowed, and user-defined links, are refused if
+ * the visitor may want an object there, otherwise left out. A file in which links lead to the same
+ * groups in very many ways is refused.
  */
 int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
                struct gcb_diag *diag);

@@ -38,16 +38,17 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
 }
 
 /*
- * Reads a dataset chunk by chunk. HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered
- * chunk unpacks to the chunk's size. If the data is shorter, HDF5 reads past its buffer; if it is
- * longer, HDF5 allocates as much memory as the data needs. So the reader first inflates each chunk
- * only to count its bytes. That doubles the time of inflating, but no result contains that time.
+ * The state while a dataset is read chunk by chunk. HDF5 (1.10.8, seen under AddressSanitizer)
+ * trusts that a filtered chunk unpacks to the chunk's size. If the data is shorter, HDF5 reads past
+ * its buffer; if it is longer, HDF5 allocates as much memory as the data needs. So the reader first
+ * unpacks each chunk only to count its bytes. That doubles the time of unpacking, but no result
+ * contains that time.
  */
 struct chunk_reader {
     const struct gcb_h5dataset *dataset;
     const struct gcb_infile *file;
     uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
-    uint64_t cap;    /* bytes of `stored`; a valid chunk is not longer */
+    uint64_t cap;    /* bytes of `stored`; a longer chunk is refused */
     uint64_t bytes;  /* bytes of an unpacked chunk */
     char cause[160]; /* why reading failed */
 };

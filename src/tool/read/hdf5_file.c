@@ -53,11 +53,11 @@ static bool set_barriers(hid_t list)
 }
 
 /*
- * Makes the property list of struct gcb_h5file, or returns a negative id. It turns the chunk cache
- * off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as many
- * bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many bytes
- * as the file's index says. Then it uses the whole chunk, even if it read fewer bytes (1.10.8, seen
- * under AddressSanitizer).
+ * Makes the property list of struct gcb_h5file, or returns a negative id. The list turns the chunk
+ * cache off, because each chunk is read only once, and for safety. Without the cache, HDF5 reads as
+ * many bytes of an unfiltered chunk as the chunk's shape needs. With the cache, HDF5 reads as many
+ * bytes as the file's index says. Then it uses the whole chunk, even if it read fewer bytes
+ * (1.10.8, seen under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -98,7 +98,8 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
 }
 
 /* Sets the message for a file that has an HDF5 signature but cannot be opened. Looks for the cause
- * in the superblock, because HDF5's own messages do not tell it. Returns a negative status. */
+ * in a lock and the superblock first, because HDF5's own messages do not tell it. Returns a
+ * negative status. */
 static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
     /* VERSION and FLAGS are offsets in the superblock. The flags say that the file is open for

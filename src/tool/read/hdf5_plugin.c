@@ -8,7 +8,7 @@
 
 #include "src/tool/read/hdf5.h"
 
-enum { MOST = 64 }; /* filters */
+enum { MOST = 64 }; /* most filters that are loaded */
 
 /* The filters that were loaded into this process. */
 static H5Z_class2_t filters[MOST];

@@ -26,13 +26,13 @@ static struct finding refused(const char *text)
     return (struct finding){GCB_E_UNSUPPORTED, text, ""};
 }
 
-/* For data that gcbench cannot read, but another program can rewrite. */
+/* Refuses data that gcbench cannot read, but another program can rewrite. */
 static struct finding unread(const char *text)
 {
     return (struct finding){GCB_E_UNSUPPORTED, text, "; rewrite the file: " GCB_CONVERT};
 }
 
-/* For a filter that gcbench does not read. The text names the filter if it is a common one. */
+/* Refuses a filter that gcbench does not read. The text names the filter if it is a common one. */
 static struct finding unread_filter(const struct gcb_infile *file, H5Z_filter_t id)
 {
     struct finding found =
@@ -121,7 +121,7 @@ static struct finding vet_filters(struct gcb_h5dataset *d, const struct gcb_infi
     return found;
 }
 
-/* Checks chunks and filters, and sets d->chunk. */
+/* Checks chunks and filters, and sets the members of *d that describe them. */
 static struct finding vet_chunks(struct gcb_h5dataset *d, const struct gcb_infile *file, hid_t dcpl)
 {
     hsize_t chunk[GCB_MAX_RANK];
@@ -192,7 +192,7 @@ static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, boo
     return fine;
 }
 
-/* Checks the bytes that the dataset, which has `bytes`, stores in this file. Sets d->unwritten. */
+/* Checks how many bytes the file stores of a dataset that has `bytes`. Sets d->unwritten. */
 static int vet_stored(struct gcb_h5dataset *d, const struct gcb_infile *in, const char *shown,
                       uint64_t bytes, struct gcb_diag *diag)
 {

@@ -14,7 +14,7 @@ struct key {
 /* A group that was found, with its main link (hdf5.h). */
 struct group {
     struct key key;
-    uint64_t main_link; /* hash_link of the main link; each link with this hash counts as it */
+    uint64_t main_link; /* hash_link of the main link; a link with this hash counts as main link */
 };
 
 struct walk {
@@ -96,8 +96,8 @@ static void links_fini(struct links *l)
     gcb_free(l->all);
 }
 
-/* Adds a link to the list. Ends the iteration if memory runs out, or if there are more links than a
- * file may have. Then admit_link refuses the last of them. */
+/* Adds a link to the list. Ends the iteration if memory runs out, or after one link more than a
+ * file may have; then the walk fails (too_many_links). */
 static herr_t on_link(hid_t at, const char *name, const H5L_info_t *info, void *ctx)
 {
     struct links *l = ctx;
@@ -141,7 +141,7 @@ static int list_links(struct walk *w, hid_t group, struct links *l)
 /*
  * Handles the failure `err` of the object at the current path. Returns `err` if the object is
  * wanted or, if `below`, an object below it. Also returns `err` for the root, and if memory ran
- * out. Otherwise leaves the object out and returns 0, so that the walk goes on.
+ * out. Otherwise leaves the object out, so that the walk goes on.
  */
 static int fail_if_wanted(struct walk *w, int err, bool below)
 {
@@ -181,7 +181,7 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
     return err;
 }
 
-/* Returns the number of alias links in the path. */
+/* Returns the number of alias links to groups in the path. */
 static unsigned count_aliases(const struct walk *w)
 {
     return (unsigned)__builtin_popcountll(w->linked);
@@ -301,7 +301,8 @@ static int find_alias(struct walk *w, const struct link *link, const H5O_info_t 
     return 0;
 }
 
-/* Visits the group to which `link` leads, unless the group is in the path already or too deep. */
+/* Visits the group to which `link` leads. Leaves the group out if it is already in the path or too
+ * deep, or if the path has GCB_H5_LINKS alias links and `link` is another. */
 static int enter_group(struct walk *w, hid_t at, const struct link *link, const H5O_info_t *info)
 {
     const struct key key = {info->fileno, info->addr};
@@ -408,7 +409,7 @@ static int visit_link(struct walk *w, hid_t at, const struct link *link)
     return fail_if_wanted(w, err, true);
 }
 
-/* Visits what the link of the open group `at`, whose path is w->path, leads to. */
+/* Visits the object to which a link of the open group `at` leads. w->path is the group's path. */
 static int visit_member(struct walk *w, hid_t at, const struct link *link)
 {
     const size_t before = w->length;

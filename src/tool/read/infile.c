@@ -13,9 +13,9 @@
 #include "src/tool/base/host.h"
 #include "src/tool/read/reader.h"
 
-/* Bytes of a message that are kept for the names of file and dataset and what separates them, and
- * the dataset's part. A cause may end with what to do, so long names are cut to leave room for the
- * cause. */
+/* NAMES: bytes of a message that are kept for the names of file and dataset and the separators.
+ * DATASET: the part of them for the dataset's name. A cause may end with what to do, so long names
+ * are cut to leave room for the cause. */
 enum { NAMES = 56, DATASET = 40 };
 
 enum { MAX_INFLATION = 1100 }; /* largest ratio of a dataset's bytes to its stored bytes */
@@ -37,8 +37,8 @@ int gcb_infile_fail(const struct gcb_infile *file, const char *dataset, int stat
     va_start(args, format);
     vsnprintf(cause, sizeof(cause), format, args);
     va_end(args);
-    room = GCB_DIAG_TEXT - strlen(": : ") - strlen(cause); /* of both names and the terminator */
-    if (dataset) { /* gets the bytes that the file's name leaves */
+    room = GCB_DIAG_TEXT - strlen(": : ") - strlen(cause); /* for both names and the terminator */
+    if (dataset) { /* its name gets the bytes that the file's name leaves, at least DATASET */
         const size_t left = room < used + DATASET ? DATASET : room - used;
 
         gcb_escape(set, smaller(left, sizeof(set)), dataset);
@@ -121,7 +121,7 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
     if (out->limits.max_bytes == 0) /* the memory size is unknown: allow 4 GiB */
         out->limits.max_bytes = UINT64_C(4) << 30;
     if (out->limits.seconds == 0)
-        out->limits.seconds = 20; /* the default */
+        out->limits.seconds = 20;
     err = check_regular(out, diag);
     if (err)
         return err;

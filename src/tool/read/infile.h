@@ -77,9 +77,9 @@ int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *
 int gcb_infile_read(const struct gcb_infile *file, int descriptor, const char *dataset, uint64_t at,
                     void *out, size_t size, struct gcb_diag *diag);
 
-/* Checks that a dataset of `bytes` has at most limits.max_bytes, and at most 64 KiB or 1100 times
- * the bytes that are stored, because deflate cannot compress more strongly. Returns GCB_E_NOMEM
- * above max_bytes, otherwise GCB_E_CORRUPT. */
+/* Checks that a dataset of `bytes` has at most 64 KiB or 1100 times the bytes that are stored,
+ * because deflate cannot compress more strongly; if not, returns GCB_E_CORRUPT. Then checks that it
+ * has at most limits.max_bytes; if not, returns GCB_E_NOMEM. */
 int gcb_infile_check_size(const struct gcb_infile *file, const char *dataset, uint64_t bytes,
                           uint64_t stored, struct gcb_diag *diag);
 

@@ -4,8 +4,9 @@
 #include "src/tool/read/source.h"
 
 /*
- * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one
- * after the other. Each dense tensor (struct gcb_layout_config) has a message of its own.
+ * The scope of a message: the tensors of one step and worker that it covers, in their order and
+ * flattened one after the other. Each dense tensor (struct gcb_layout_config) has a message of its
+ * own, and is in no other.
  */
 enum gcb_scope {
     GCB_SCOPE_TENSOR, /* one tensor */
@@ -26,7 +27,7 @@ struct gcb_message_plan {
     uint32_t worker;
     char name[32];  /* "messages/0007" for a bucket or model; "" with tensor scope, or if dense */
     uint64_t count; /* number of elements */
-    uint64_t input_bytes;   /* size of the tensors in their own types */
+    uint64_t input_bytes;   /* bytes of the elements in the types of their tensors */
     enum gcb_dtype dtype;   /* the type of the tensors if all have the same type, else GCB_F32 */
     bool dense;             /* the message is sent as fp32 */
     const uint64_t *joined; /* shapes of its tensors (struct gcb_codec_env); NULL: unknown */
@@ -85,7 +86,7 @@ int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *me
 #define GCB_SAMPLE_BLOCK (UINT64_C(1) << 14) /* elements */
 
 struct gcb_sample {
-    struct gcb_layout layout; /* its messages borrow their pieces from the large layout */
+    struct gcb_layout layout; /* borrows pieces and some shapes from the large layout */
     float *data;              /* the elements that are in memory */
 };
 
@@ -102,9 +103,9 @@ int gcb_sample_init(struct gcb_sample *out, struct gcb_source *source,
 /*
  * Takes a sample for a search that needs every tensor: all messages of some pairs of a step and a
  * worker, evenly spread, with about `most` elements. These messages are not read into memory. If
- * the pairs have more elements, takes only blocks of their messages of more than GCB_SAMPLE_WHOLE
- * elements, as gcb_sample_init does, which leaves out dense messages; messages of blocks come last.
- * The layout must outlive the sample. Call gcb_sample_fini even after a failure.
+ * the pairs have more elements, gcb_sample_init replaces their messages of more than
+ * GCB_SAMPLE_WHOLE elements by messages of blocks, which come last, and leaves out the dense among
+ * them. The layout must outlive the sample. Call gcb_sample_fini even after a failure.
  */
 int gcb_sample_every_tensor(struct gcb_sample *out, struct gcb_source *source,
                             const struct gcb_layout *layout, uint64_t most, struct gcb_diag *diag);
@@ -127,7 +128,8 @@ struct gcb_shard {
 
 #define GCB_SHARDS_MOST (1 << 20)
 
-/* Parses "I/N". NULL means no shards. Returns GCB_E_INVALID for any other text. */
+/* Parses "I/N", where I < N <= GCB_SHARDS_MOST. NULL means no shards. Returns GCB_E_INVALID for any
+ * other text. */
 int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *diag);
 
 /*

@@ -17,9 +17,9 @@ enum {
 };
 #define MAX_DIRECTORY (UINT64_C(256) << 20) /* bytes; 2 million arrays take less */
 
-/* Bits of a file's flags: encrypted; sizes come after the data. Others that change no data: the
- * effort of deflating, names in UTF-8. */
-enum { FLAG_ENCRYPTED = 1, FLAG_LATE = 8, FLAGS_KNOWN = 8 | 6 | 0x800 };
+/* Bits of a member's flags. Those of FLAGS_KNOWN do not matter to this reader: a copy of the sizes
+ * after the data (8), the effort of deflating (6), the name in UTF-8 (0x800). */
+enum { FLAG_ENCRYPTED = 1, FLAGS_KNOWN = 8 | 6 | 0x800 };
 enum { METHOD_STORED = 0, METHOD_DEFLATED = 8 };
 
 /* A file in the archive. */
@@ -65,8 +65,8 @@ static bool widen(struct member *m, const uint8_t *extra, size_t length)
     return !wide.failed;
 }
 
-/* Replaces the numbers of the end record, which is at `at`, by those of the zip64 end record, if
- * there is one. Moves *at to the zip64 end record. */
+/* If the archive has a zip64 end record, replaces the numbers of the end record at *at by those of
+ * the zip64 end record, and moves *at there. */
 static int read_end64(struct gcb_flat *z, uint64_t *at, uint64_t *length, struct gcb_diag *diag)
 {
     uint8_t locator[LOCATOR], end[END64];
@@ -169,13 +169,14 @@ static int read_member(struct gcb_flat *z, struct member *m, size_t *at, struct 
     return 0;
 }
 
-/* Reads the local header, which must have the name that the directory has. The directory alone
- * gives sizes and checksum. Sets *data to the place of the data, and z->end to its end. */
+/* Reads the local header, which must have the name that the directory has. Its sizes and checksum
+ * are ignored: the directory has them, too. Sets *data to the place of the data, and z->end to its
+ * end. */
 static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data,
                       struct gcb_diag *diag)
 {
     const char *path = z->npy.array.path;
-    uint8_t *r = z->directory + z->length; /* see read_directory */
+    uint8_t *r = z->directory + z->length; /* room that read_directory has allocated */
     int err = gcb_flat_read(z, path, m->at, r, LOCAL + m->name_length, diag);
 
     if (err)

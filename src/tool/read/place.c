@@ -132,9 +132,10 @@ int gcb_path_compare(const char *a, const char *b)
     return (rank_of(*a) > rank_of(*b)) - (rank_of(*a) < rank_of(*b));
 }
 
-/* Finds the last of the words in a name that a number follows, and the number. A word begins after
- * a character that is no letter, or with a capital after a small letter. Words with a number above
- * 4294967294 do not count. Returns where the word begins, or NULL. */
+/* Finds the last place in a name where a number follows one of the words, and sets *out to the
+ * number. A word begins after a character that is no letter, or with a capital after a small
+ * letter. Words with a number above 4294967294 do not count. Returns where the word begins, or NULL
+ * if there is none. */
 static const char *find_number(const char *name, const char *const *words, uint64_t *out)
 {
     const char *found = NULL;
@@ -153,7 +154,7 @@ static const char *find_number(const char *name, const char *const *words, uint6
             *out = n;
             found = name;
         }
-        name = digits; /* global_step_1 has one word */
+        name = digits; /* so the "step" in global_step_1 is no word of its own */
     }
     return found;
 }

@@ -8,11 +8,11 @@
 struct gcb_infile; /* infile.h */
 
 /*
- * A file format is a table of functions, one file, and one row in gcb_readers (source_list.c). The
- * functions run in a child with few rights (child.h), which the parent does not trust. The parent
- * knows no format: it gets a list of tensors and attributes. The parent itself reads each tensor
- * whose elements lie in one piece, and asks the child for all others. The parent converts the
- * elements.
+ * A file format is a table of functions in a source file of its own, and a row in gcb_readers
+ * (source_list.c). The functions run in a child with few rights (child.h), which the parent does
+ * not trust. The parent knows no format: it gets a list of tensors and attributes. The parent
+ * itself reads each tensor whose elements lie in one piece, and asks the child for all others. The
+ * parent converts the elements.
  */
 
 /* How the elements of a tensor are stored. */
@@ -41,15 +41,15 @@ struct gcb_tensor {
     enum gcb_dtype dtype;      /* type for counting input bytes; may differ from `element` */
     enum gcb_element element;  /* format in the file */
     bool has_step, has_worker; /* the path names a step, a worker */
-    uint64_t linked;           /* bit i: component i of `dataset` is an alias link (hdf5.h) */
+    uint64_t linked; /* bit i: component i of `dataset` is an alias link to a group (hdf5.h) */
     uint64_t object; /* number of the object in its file, the same under each of its paths */
     uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty tensor */
     int64_t index;   /* place in the model, or -1 */
     /* Offset of the first element in the file, if the elements lie there one after the other,
      * little-endian. 0: ask the reader. */
     uint64_t offset;
-    /* Offset of the float32 scale by which fp8 is multiplied, or 0. `blocked`: of several scales,
-     * one for each block of GCB_SCALE_BLOCK rows and columns of a matrix, row by row. */
+    /* Offset in the file of the float32 by which fp8 is multiplied, or 0. If `blocked`, there is a
+     * float32 for each block of GCB_SCALE_BLOCK rows and columns of a matrix, row by row. */
     uint64_t scale;
     bool blocked;
     unsigned rank;
@@ -72,15 +72,15 @@ enum gcb_element gcb_element_of(const char *name);
 /* Bytes of an element in the file; 0 for GCB_ELEMENT_NONE. */
 size_t gcb_element_size(enum gcb_element element);
 /* Returns the type for counting input bytes. fp8 counts as fp16, the smallest type that has all
- * values of fp8; but a tensor of fp8 with scales counts as fp32. */
+ * values of fp8. But readers count a tensor of fp8 with scales as fp32. */
 enum gcb_dtype gcb_element_dtype(enum gcb_element element);
-/* Sets the format of `reading` for datasets whose elements are as large as `element`. */
+/* Makes `element`, a format of 1 or 2 bytes, the format of datasets whose elements are as large. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
-/* Writes the name of the only tensor of a file: what follows the folders of step and worker
- * (docs/dataset.md), or the name without folders; without step and worker in it, and without the
- * ending, such as ".npy". If nothing is left, writes "arr_0". `out` has `size` bytes, at least
- * 6. */
+/* Writes the name of the only tensor of a file. The name is the part of the path `file` after the
+ * folders of step and worker (docs/dataset.md), or the file's name if there are no such folders.
+ * The step and worker in the file's name, and `ending` (".npy"), are left out. If nothing is left,
+ * writes "arr_0". `out` has `size` bytes, at least 6. */
 void gcb_file_tensor(char *out, size_t size, const char *file, const char *ending);
 
 /* Compares paths component by component, with results like strcmp: "/a/b" comes after "/a", and
@@ -89,20 +89,20 @@ int gcb_path_compare(const char *a, const char *b);
 
 /* ---- what a reader says while it lists its file ---- */
 
-/* What the user should know about the files: what was left out, and what is doubtful. If a file has
- * no tensor, a remark of a kind up to GCB_REMARK_UNREADABLE says why. */
+/* What the user should know about the files: what was left out (the kinds up to
+ * GCB_REMARK_UNREADABLE, which may explain why the files have no tensor), and what is doubtful. */
 enum gcb_remark {
     GCB_REMARK_WORDS,      /* selected datasets of 2-byte numbers without a format, left out */
     GCB_REMARK_BYTES,      /* selected datasets of 1-byte numbers without a format, left out */
     GCB_REMARK_FLOATS,     /* floats of other formats, such as long double, left out */
-    GCB_REMARK_LINKS,      /* links that could not be followed */
+    GCB_REMARK_LINKS,      /* links that were not followed */
     GCB_REMARK_DEEP,       /* groups nested too deep, left out */
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
     GCB_REMARK_FILES,      /* links in a folder, and files whose names no reader has, left out */
     GCB_REMARK_MESSAGES,   /* files of `compress -o`, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
-    GCB_REMARK_ALIASES,    /* names left out, because another name has more of step and worker */
+    GCB_REMARK_ALIASES,    /* names left out: another name of the tensor gives a step or worker */
     GCB_REMARK_UNWRITTEN,  /* datasets that were never written, read as the fill value */
     GCB_REMARK_FP8,        /* tensors of fp8, which count as fp16 */
     GCB_REMARK_SCALED,     /* tensors of fp8 with scales, which count as fp32 */
@@ -114,7 +114,8 @@ enum gcb_remark {
 
 struct gcb_listing;
 
-/* True if the user wants the tensor `dataset`, or wants it only if its step is the last. */
+/* True if the user wants the tensor `dataset`, or wants it only if its step is the last. `linked`
+ * is that of struct gcb_tensor. */
 bool gcb_listing_selects(const struct gcb_listing *l, const char *dataset, uint64_t linked);
 /* True if the user wants the object at this path or, if `below`, may want an object below it. A
  * listing does not fail because an unwanted object is damaged. */
@@ -157,15 +158,15 @@ struct gcb_reader {
      * except in a child, which ends without it. */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,
                 struct gcb_diag *diag);
-    /* Lists tensors (gcb_listing_). */
+    /* Calls gcb_listing_tensor for each tensor, and gcb_listing_remark for what is left out. */
     int (*list)(void *state, struct gcb_listing *listing, struct gcb_diag *diag);
     /*
      * Reads elements of a tensor that was listed, from element `from` on, as they are stored,
-     * little-endian. On input, *count is the number of elements that fit into `out`. On output,
-     * *count is the number of elements that were read, at least one. If the format can read only
-     * more elements at a time, *count becomes that larger number, and `out` is unchanged. Returns
-     * GCB_E_CORRUPT also if the tensor has changed since the listing. May be NULL if all tensors
-     * have an offset.
+     * little-endian. `from` is 0, or where the last call, for the same tensor, ended. On input,
+     * *count is the number of elements that fit into `out`. On output, *count is the number of
+     * elements that were read, at least one. If the format can read only more elements at a time,
+     * *count becomes that larger number, and `out` is unchanged. Returns GCB_E_CORRUPT also if the
+     * tensor has changed since the listing. May be NULL if all tensors have an offset.
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);

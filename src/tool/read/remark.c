@@ -73,7 +73,7 @@ bool gcb_source_remark(char out[GCB_REMARK_TEXT], const struct gcb_source *sourc
         return false;
     snprintf(out, GCB_REMARK_TEXT, "%" PRIu64 " %s%s %s, such as ", r->count, words[kind].what, s,
              words[kind].said);
-    /* long names are cut, so that what the user can do is not */
+    /* long names are cut, so that `way` fits */
     room = GCB_REMARK_TEXT - strlen(out) - (way ? strlen(way) + strlen("; ") : 0);
     if (source->file_count > 1) {
         const size_t left = room > DATASET_LEAST ? room - DATASET_LEAST : 1;

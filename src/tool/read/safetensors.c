@@ -12,7 +12,7 @@
 
 enum {
     START = 8,            /* bytes before the header */
-    MAX_HEADER = 32 << 20 /* enough for 300,000 tensors; jansson takes up to 80 times as much */
+    MAX_HEADER = 32 << 20 /* bytes, for 300,000 tensors; jansson may take 80 times as much memory */
 };
 
 static int fail_header(const struct gcb_flat *f, const char *name, struct gcb_diag *diag)
@@ -22,7 +22,7 @@ static int fail_header(const struct gcb_flat *f, const char *name, struct gcb_di
 
 /* ---- arrays ---- */
 
-/* Sets the type. A type that is not known is no tensor. */
+/* Sets kind, element and size of the array from its type, such as "F32". */
 static void set_type(struct gcb_flat_array *a, const char *name)
 {
     static const struct {
@@ -70,7 +70,7 @@ static int read_array(const struct gcb_flat *f, struct gcb_flat_array *a, json_t
 
 /* ---- scales of fp8 ---- */
 
-/* What follows the name of an array in that of its scales. */
+/* The scales of the array NAME are the array NAME_scale_inv or NAME_scale. */
 static const char *const scale_ends[] = {"_scale_inv", "_scale"};
 
 /* Finds the scales of an array of fp8, and sets a->scale and a->blocked. */
@@ -105,7 +105,7 @@ static int find_scales(const struct gcb_flat *f, struct gcb_flat_array *a, struc
     return 0;
 }
 
-/* True if the array has the scales of an array of fp8. */
+/* True if the array `name` holds the scales of an array of fp8. */
 static bool is_scale(const struct gcb_flat *f, const char *name)
 {
     char base[GCB_READ_PATH + 1];

@@ -7,13 +7,13 @@
 /* The state of taking a sample. */
 struct sampler {
     struct gcb_source *source;
-    uint64_t blocks;  /* number of blocks in the layout */
+    uint64_t blocks;  /* number of blocks of the messages that are not dense */
     uint64_t wanted;  /* number of blocks to take */
     uint64_t block;   /* number of the next block */
     uint64_t largest; /* elements of the largest tensor that must be read whole */
-    float *tensor;    /* room for that tensor */
+    float *tensor;    /* room for `largest` elements */
     float *out;       /* where the next block goes */
-    uint64_t *shape;  /* where its shape goes */
+    uint64_t *shape;  /* where the shape of the next block goes */
 };
 
 uint64_t gcb_layout_elements(const struct gcb_layout *layout)
@@ -44,13 +44,8 @@ static uint64_t block_of(const struct gcb_tensor *t)
     return GCB_SAMPLE_BLOCK / row_of(t) * row_of(t);
 }
 
-static uint64_t count_blocks(const struct gcb_tensor *t)
-{
-    return (t->count + block_of(t) - 1) / block_of(t);
-}
-
-/* Writes the shape of a block of n elements: as many rows, which have the tensor's other
- * dimensions as far as they fit. */
+/* Writes the shape of a block of n elements to s->shape: the number of rows, and then the tensor's
+ * dimensions from the second on, with 1 for each that a row does not have. */
 static void put_shape(struct sampler *s, const struct gcb_tensor *t, uint64_t n)
 {
     uint64_t dims[GCB_MAX_RANK], left = row_of(t);
@@ -63,14 +58,14 @@ static void put_shape(struct sampler *s, const struct gcb_tensor *t, uint64_t n)
     s->shape = gcb_layout_put_shape(s->shape, t->rank ? t->rank : 1, dims);
 }
 
-/* True if item i of `all` is taken, so that `wanted` items are taken, evenly spread. */
+/* True if item i is one of `wanted` items that are evenly spread over `all` items. */
 static bool is_taken(uint64_t i, uint64_t wanted, uint64_t all)
 {
     return (i + 1) * wanted / all > i * wanted / all;
 }
 
-/* Copies the blocks of tensor i that are taken to s->out. Reads the whole tensor if its parts
- * cannot be read (gcb_source_has_parts). */
+/* Copies to s->out the blocks of tensor i that the sample takes. Reads the whole tensor if its
+ * parts cannot be read (gcb_source_has_parts). */
 static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
@@ -98,7 +93,7 @@ static int take_tensor(struct sampler *s, size_t i, struct gcb_diag *diag)
     return err;
 }
 
-/* Appends to `out` a message of the blocks of `message` that are taken, unless there are none. */
+/* Appends to `out` a message of the blocks that the sample takes of `message`, if there are any. */
 static int take_message(struct gcb_layout *out, struct sampler *s,
                         const struct gcb_message_plan *message, struct gcb_diag *diag)
 {
@@ -130,7 +125,7 @@ static void measure_sample(struct sampler *s, const struct gcb_layout *layout, u
             const struct gcb_tensor *t = gcb_source_tensor(s->source, number);
             const uint64_t n = t->count;
 
-            s->blocks += count_blocks(t);
+            s->blocks += (n + block_of(t) - 1) / block_of(t);
             elements += n;
             if (n > s->largest && !gcb_source_has_parts(s->source, number))
                 s->largest = n;

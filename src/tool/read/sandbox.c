@@ -41,7 +41,7 @@ static bool is_sanitized(void)
 /* ---- signals, descriptors and limits ---- */
 
 /* Replaces the parent's signal handlers, which would remove the parent's temporary files. Ignores
- * the signals of a terminal, which the parent handles. */
+ * SIGTERM and the signals of a terminal, which the parent handles. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -185,7 +185,7 @@ static void limit_calls(void)
         ALLOW(newfstatat),
         ALLOW(statx),
         ALLOW(flock),
-        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* other fcntl calls could let a packet signal a process */
+        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* F_SETOWN and O_ASYNC could let a packet send a signal */
         ALLOW(close),
         ALLOW(getcwd),
         ALLOW_WITHOUT(openat, 2, (unsigned)writing),
