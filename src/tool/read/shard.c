@@ -33,10 +33,9 @@ int gcb_shard_parse(struct gcb_shard *out, const char *text, struct gcb_diag *di
     return 0;
 }
 
-/* The size of a message, and its index in the layout. */
 struct sized {
-    uint64_t elements;
-    size_t index;
+    uint64_t elements; /* of a message */
+    size_t index;      /* of this message in the layout */
 };
 
 static int largest_first(const void *a, const void *b)
@@ -67,7 +66,8 @@ static void deal(bool *mine, const struct sized *order, size_t count, const stru
     gcb_free(loads);
 }
 
-/* Returns `fingerprint` of struct gcb_layout. */
+/* Returns the fingerprint (struct gcb_layout) of a layout that still has the messages of all
+ * shards. */
 static uint64_t fingerprint_of(const struct gcb_layout *layout, const struct gcb_source *source)
 {
     uint64_t hash = 0;

@@ -14,13 +14,13 @@ enum gcb_shuffle {
     GCB_SHUFFLE_ROWS,     /* the first dimension */
     GCB_SHUFFLE_COLUMNS,  /* all other dimensions, flattened */
     GCB_SHUFFLE_ROWCOL,   /* the first dimension, and the others flattened */
-    GCB_SHUFFLE_CHANNELS, /* the first dimension, and the second: kernels stay whole */
+    GCB_SHUFFLE_CHANNELS, /* the first two dimensions: convolution kernels stay whole */
     GCB_SHUFFLES
 };
-extern const char *const gcb_shuffles[]; /* their names; NULL is last */
+extern const char *const gcb_shuffles[]; /* names of the modes, in their order; ends with NULL */
 
-/* Permutes x, the elements of t. Tensors of the same shape are permuted alike, so steps and workers
- * still fit together. */
+/* Permutes x, the elements of t. With one `seed`, tensors of the same shape are permuted alike, so
+ * steps and workers still fit together. */
 void gcb_shuffle(float *x, const struct gcb_tensor *t, enum gcb_shuffle how, uint64_t seed);
 
 #endif

@@ -79,7 +79,8 @@ int gcb_source_mask(struct gcb_source *source, struct gcb_source *mask, struct g
     return gcb_invalid(diag, "--mask has no tensor of the input: their paths must be equal");
 }
 
-/* Sets the elements to 0 that are 0 in the mask's tensor with the same path. */
+/* Sets those elements of `out`, which holds t, to 0 that are 0 in the first tensor of the mask with
+ * the same path. Without such a tensor, `out` stays as it is. */
 static int apply_mask(struct gcb_source *mask, const struct gcb_tensor *t, float *out,
                       struct gcb_diag *diag)
 {

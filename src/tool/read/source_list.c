@@ -20,8 +20,8 @@ enum { R_TENSOR = 1, R_REMARK, R_WHAT };
 
 /* ---- selection ---- */
 
-/* True if the tensor is selected. If the user asks for the last step, also true for a tensor that
- * is selected if its step is the last. Such tensors are kept until the last step is known. */
+/* True if the tensor is selected. If the user asks for the last step, a tensor of any step counts
+ * as selected, until drop_unselected_steps knows which step is the last. */
 static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
 {
     return (gcb_numbers_contain(&l->steps, t->step) || l->steps.last) &&
@@ -29,9 +29,9 @@ static bool is_selected(const struct gcb_listing *l, const struct gcb_tensor *t)
            gcb_selection_accepts(&l->config->selection, t->path);
 }
 
-/* Sets the names, step and worker of the tensor at `path`. The strings of *t are valid only as long
- * as `path`. Returns the doubt of struct gcb_place, but not GCB_REMARK_NO_STEP if the file's name
- * gives a step. */
+/* Sets the names, step and worker of the tensor at `path`. Its path and dataset point into `path`.
+ * A worker that is too large becomes UINT32_MAX. Returns the doubt of struct gcb_place, but not
+ * GCB_REMARK_NO_STEP if the names of the file and its folders give a step. */
 static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l,
                                      const char *path, uint64_t linked)
 {
@@ -92,9 +92,9 @@ static int send_remark(struct gcb_listing *l, enum gcb_remark kind, uint64_t cou
     return gcb_port_put(l->port, &r, diag);
 }
 
-/* Only the first object of each kind is sent at once, as the example; list_file sends the number of
- * the others. An object that --exclude names is sent too, with the count 0, because its pattern
- * counts as used. */
+/* Only the first wanted object of each kind is sent at once, as the example; list_file sends the
+ * number of the others. An object that --exclude names is sent too, with the count 0, because its
+ * pattern counts as used. */
 int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *path, bool wanted,
                        struct gcb_diag *diag)
 {
@@ -138,7 +138,7 @@ static int fail_record(const struct gcb_listing *l, struct gcb_diag *diag)
                            "damaged: its list of tensors contradicts itself");
 }
 
-/* Appends the tensor, with copies of its strings. */
+/* Appends *t, with a copy of t->dataset, whose end is t->path. */
 static void add_tensor(struct gcb_source *s, struct gcb_tensor *t)
 {
     const char *dataset = gcb_strings_add(&s->strings, t->dataset, strlen(t->dataset));

@@ -99,7 +99,7 @@ static int by_object(const void *a, const void *b)
 static void mark_aliases(bool *alias, const struct gcb_source *s, struct gcb_tensor **begin,
                          struct gcb_tensor **end)
 {
-    bool steps = false, workers = false, both = false; /* some name has a step, and so on */
+    bool steps = false, workers = false, both = false; /* some name has a step; a worker; both */
 
     for (struct gcb_tensor **t = begin; t < end; t++) {
         steps |= (*t)->has_step;
@@ -154,7 +154,7 @@ static void drop_aliases(struct gcb_source *s)
     gcb_free(alias);
 }
 
-/* Adds the remark on fp8 for each tensor of fp8. */
+/* Adds remarks that the elements of fp8 tensors count as larger types. */
 static void add_fp8_remarks(struct gcb_source *s)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -188,8 +188,8 @@ static int fail_no_data(const struct gcb_source *s, const char *file, const char
                         why[0] ? ": " : "", why);
 }
 
-/* Fails if no tensor is selected, or if a step or worker that was asked for by its number is
- * absent. */
+/* Fails if the files have no tensor, if no tensor is selected, or if a step or worker that was
+ * asked for by its number is absent. */
 static int check_selection(const struct gcb_listing *l, struct gcb_diag *diag)
 {
     const struct gcb_source_config *config = l->config;
@@ -215,8 +215,8 @@ static int check_selection(const struct gcb_listing *l, struct gcb_diag *diag)
     return 0;
 }
 
-/* Completes the list after all files were walked: resolves "last", refuses repeated tensors, and
- * orders the list. */
+/* Completes the list after the last file: resolves "last", checks the selection, drops aliases,
+ * refuses repeated tensors, and orders the list. */
 static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 {
     struct gcb_source *s = l->source;
@@ -238,7 +238,7 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 /* ---- folders ---- */
 
 enum {
-    MOST_ENTRIES = 1 << 20, /* files and folders in a folder that the user names */
+    MOST_ENTRIES = 1 << 20, /* most entries of a folder that the user names; folders count twice */
     DEEPEST = 64,           /* most folders in one another */
 };
 
@@ -247,7 +247,7 @@ static int by_entry(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* True if files with this name are those of a reader. */
+/* True if the name has an ending of a reader, such as ".h5". */
 static bool is_known(const char *name, size_t length)
 {
     for (int i = 0; gcb_readers[i]; i++)
@@ -257,7 +257,8 @@ static bool is_known(const char *name, size_t length)
     return false;
 }
 
-/* Lists a file in a folder, or says why not. */
+/* Lists the file of an entry. A link, or a file of another kind, becomes a remark. Folders are
+ * skipped. */
 static int add_entry(struct gcb_listing *l, const char *folder, const FTSENT *e,
                      struct gcb_diag *diag)
 {

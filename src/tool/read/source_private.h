@@ -45,13 +45,14 @@ void gcb_numbers_meet(struct gcb_numbers *s, uint64_t n);
  * is none. */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
-/* True if the globs of the selection accept this path. */
+/* True if a glob of `include` matches this path or there is no such glob, and no glob of `exclude`
+ * matches this path. */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
 
 /* True if a glob of `exclude` matches this path. */
 bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const char *path);
-/* True if the selection could accept a path that begins with the group `path` and a slash. "" is
- * the group of the worker. */
+/* True if a glob of `include` could match a path that begins with the group `path` and a slash, or
+ * if there is no such glob. "" is the group of the worker. */
 bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const char *path);
 
 /* Sets met[i] if glob i matches this path. The globs of `include` come first, then those of
@@ -148,7 +149,7 @@ struct gcb_listing {
 };
 
 /* Lists the file `path`: appends its selected tensors to the source, in the order in which the
- * reader lists them. */
+ * reader lists them. If l->steps.last is set, appends the tensors of all steps. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

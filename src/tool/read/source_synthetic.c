@@ -8,7 +8,7 @@
 #include "src/tool/read/source_private.h"
 #include "src/tool/read/synthetic.h"
 
-/* Writes a number of elements in units of 1024, such as "4K" or "16M", if it is a multiple. */
+/* Writes n with the largest unit of which it is a multiple: 4096 as "4K", 4097 as "4097". */
 static void size_text(char out[48], uint64_t n)
 {
     static const char *const units[] = {"", "K", "M", "G", "T"};

@@ -155,7 +155,8 @@ static void four_student(double out[4], double df, uint64_t seed, uint64_t block
     }
 }
 
-/* Draws four values from two Philox blocks: which values are 0, and the normal values. */
+/* Draws four values. The first of two Philox blocks decides which values are 0, and the second
+ * gives the normal values. */
 static void four_sparse(double out[4], double zeros, uint64_t seed, uint64_t block, uint64_t stream)
 {
     const struct gcb_philox_block coin = gcb_philox(seed, 2 * block, stream);

@@ -4,9 +4,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Synthetic gradients, drawn with the random number generator Philox. Value i of a stream depends
- * only on seed, stream and i (with `ar` also on the values before it). So files are the same on all
- * machines with the same libm.
+ * The distributions of synthetic gradients, which the random number generator Philox draws. Value i
+ * of a stream depends only on distribution, seed, stream and i, and on libm. So the values are the
+ * same on all machines with the same libm.
  */
 enum gcb_dist {
     GCB_DIST_NORMAL,
