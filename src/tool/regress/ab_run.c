@@ -16,14 +16,15 @@
 #define OVER_BUDGET 2.0    /* GCB_AB_PAIRS pairs may take this multiple of the budget */
 #define DRAWS 10000        /* samples that the bootstrap draws */
 #define GIVE_UP 3.0        /* no pair starts after this multiple of the budget */
-#define FIRST_SECONDS 60.0 /* the first processes may take this long even if the budget is less */
+#define FIRST_SECONDS 60.0 /* least time limit of a process, if the caller sets none */
 
 /* The state of a run. */
 struct runner {
     const struct gcb_ab_config *config;
     unsigned repeat; /* calls of each case; 0: the command line sets them */
     double limit;    /* most seconds of a process */
-    double took;     /* seconds of the last process; run_first adds the time of linking */
+    /* seconds of the last process; after run_first: of the faster process, and of a link */
+    double took;
     double pair;     /* seconds of the first pair */
     double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
     double since;    /* clock when `repeat` was last chosen */
@@ -34,7 +35,8 @@ struct runner {
 
 /* ---- statistics ---- */
 
-/* Tests whether an operation of a case takes the same time in both builds. `medians` is scratch. */
+/* Compares the times of an operation in both builds: fills the medians, the intervals and the
+ * p-value, which is not adjusted yet. `medians` is scratch. */
 static void run_test(struct gcb_ab_times *t, double medians[DRAWS])
 {
     size_t above = 0, below = 0;
@@ -196,8 +198,9 @@ void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
     }
 }
 
-/* Raises each delta of `r` to the change that the A/A run `aa` shows for the same case and
- * operation. That change is the end of the 99 % interval that is farther from 1. */
+/* Raises each delta of `r` to the difference that the A/A run `aa` shows between equal builds,
+ * unless the delta is larger. The difference is how far the 99 % interval of the ratio reaches from
+ * 1. */
 static void calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa)
 {
     size_t count;
@@ -226,9 +229,9 @@ const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 
 /* ---- one process ---- */
 
-/* Ends a process after its output was read with the status `err`. Returns the child's own error if
- * the child failed by itself, else `err`. `bench` may exit with an error after it has written rows
- * that explain the failure. Then this function returns 0, and the rows are judged. */
+/* Ends a process. `err` is the status of reading its output. Returns the child's own error if the
+ * child failed or reached a limit, else `err`. `bench` may exit with an error after it has written
+ * rows that explain the failure. Then this function returns 0, and the rows are judged. */
 static int finish_process(const struct runner *run, struct gcb_child *child,
                           const struct gcb_cases *cases, int err, struct gcb_diag *diag)
 {
@@ -377,8 +380,8 @@ static int make_plan(struct gcb_ab_result *out, struct runner *run, struct gcb_d
     return 0;
 }
 
-/* Makes the cases of the first processes. Each of their two operations gets three arrays of
- * out->most values: the seconds of both builds, and the logarithms. */
+/* Makes out->cases from the first processes. Each of the two operations of a case gets three arrays
+ * of out->most values: the seconds of both builds, and the logarithms. */
 static void make_cases(struct gcb_ab_result *out, double delta)
 {
     struct gcb_case_pair *pairs = gcb_pair_cases(&out->count, &out->runs.base, &out->runs.next);
@@ -525,8 +528,9 @@ static void adjust_repeat(struct gcb_ab_result *out, struct runner *run, double 
 
 enum { CHECK_EVERY = 5 }; /* pairs between two tests whether the run may end early */
 
-/* Runs pairs until every time is SAME, or the budget or the number of pairs is used up. `began` is
- * the clock at the start of the run. */
+/* Runs GCB_AB_PAIRS pairs, or fewer if the time passes GIVE_UP, and then more until every time is
+ * SAME, or the budget or the number of pairs is used up. `began` is the clock at the start of the
+ * run. */
 static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began,
                      struct gcb_diag *diag)
 {
@@ -537,7 +541,7 @@ static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began
     run->since = gcb_clock();
     while (!err && !settled && out->pairs < out->most) {
         const double used = gcb_clock() - began;
-        const double next = used + used / fmax(1.0, out->pairs); /* expected after another pair */
+        const double next = used + used / fmax(1.0, out->pairs); /* `used` after another pair */
         const bool enough = out->pairs >= GCB_AB_PAIRS;
 
         gcb_watch_show(&c->watch, fmax(used / c->budget, (double)out->pairs / out->most));

@@ -19,12 +19,12 @@
  * docs/method.md (Regressions) has the rules.
  */
 
-#define GCB_AB_DELTA 0.05  /* the smallest change that counts */
+#define GCB_AB_DELTA 0.05  /* default of the smallest change that counts, as a share */
 #define GCB_AB_FLOOR 20e-6 /* seconds: two shorter times are never SLOW or FAST */
 #define GCB_AB_PAIRS 20    /* fewest pairs for a verdict */
 #define GCB_AB_MOST 200    /* default for the most pairs */
 #define GCB_AB_ALPHA 0.05  /* accepted probability that any SLOW or FAST of a run is wrong */
-#define GCB_AB_SEED 1      /* of the bootstrap */
+#define GCB_AB_SEED 1      /* seed of the bootstrap */
 
 #define GCB_AB_WORD 512 /* bytes of a word that is written into the command line */
 /* The command line of both builds, and the meaning of their exit statuses. */
@@ -39,10 +39,11 @@ struct gcb_ab_command {
     int (*failure)(int exit_status);
 };
 
-/* How to run. The caller keeps everything that the members point to. */
+/* How to run. Everything that the members point to must live as long as the result, which borrows
+ * the names of the programs. */
 struct gcb_ab_config {
     const char *exe[2];            /* paths of the base and of the new build */
-    struct gcb_layout *layouts[2]; /* for base and new; NULL: the program is not linked again */
+    struct gcb_layout *layouts[2]; /* for base and new; NULL: that build is run as it is */
     struct gcb_ab_command command; /* prints rows of `bench` */
     double budget;                 /* seconds for all processes together */
     unsigned pairs;                /* most pairs, but at least GCB_AB_PAIRS; 0: GCB_AB_MOST */
@@ -51,8 +52,8 @@ struct gcb_ab_config {
     /* seconds: two shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR, or 0 for a
      * kernel */
     double floor;
-    /* Result of an A/A run, base against base. It raises the delta of a case whose times differed
-     * there. NULL: no delta is raised. */
+    /* Result of an A/A run, one build against itself. It raises the delta of a case whose times
+     * differed there. NULL: no delta is raised. gcb_ab_run tests its times again. */
     struct gcb_ab_result *calibration;
     struct gcb_watch watch;
 };
@@ -78,7 +79,7 @@ struct gcb_ab_case {
     unsigned failed[2];        /* later processes of base and new in which the case failed */
     char *why;     /* reason of the first failure in the new build; may be NULL; owned */
     bool unsteady; /* sizes or errors changed from process to process */
-    struct gcb_ab_times time[2]; /* of the operations; encode and decode for a method */
+    struct gcb_ab_times time[2]; /* encode and decode; for a kernel or exchange only the first */
 };
 
 struct gcb_ab_result {
@@ -107,11 +108,12 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config,
                struct gcb_diag *diag);
 void gcb_ab_result_fini(struct gcb_ab_result *r); /* a zeroed struct is allowed */
 
-/* Tests the times, and adds the verdicts on all cases to `out`. `config` is that of the run. */
+/* Tests the times, and adds the verdicts on all cases to `out`. The verdicts borrow the cases of
+ * `r`. `config` is that of the run. */
 void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
                   const struct gcb_ab_config *config);
 
-/* Returns the build id if both builds have the same id, otherwise NULL. */
+/* Returns the build id if both builds have the same id, otherwise NULL. The text belongs to `r`. */
 const char *gcb_ab_same_build(const struct gcb_ab_result *r);
 
 /*

@@ -37,7 +37,7 @@ void gcb_case_remove_folders(char *files)
     *to = '\0';
 }
 
-/* Appends a text that is not "" to a line, after a space. */
+/* Appends a word to a line, after a space unless the line is empty. Skips an empty word. */
 static void append_word(char *out, size_t size, const char *text)
 {
     if (text[0])
@@ -283,7 +283,7 @@ static void make_label(struct gcb_cases *cases, struct gcb_case *c,
     gcb_case_set(cases, &c->label, out);
 }
 
-/* Makes the full names the labels of cases that have equal labels. */
+/* Gives cases with equal labels their full names as labels. */
 static void resolve_equal_labels(struct gcb_cases *cases)
 {
     json_t *map = json_object();

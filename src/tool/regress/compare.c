@@ -84,7 +84,7 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
 
 /* ---- presence and inputs ---- */
 
-/* Adds the verdict on a pair if one of its cases is missing or did not run. */
+/* Adds the verdict on a pair of which a case is missing or did not run. */
 static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
     static const char *const states[] = {"ran", "is not supported", "failed", "was interrupted"};
@@ -204,7 +204,7 @@ static void value_text(char *out, size_t size, const json_t *value)
 static void compare_field(struct gcb_environment_differences *out, const char *field,
                           const json_t *base, const json_t *next)
 {
-    struct gcb_environment_difference *d = &out->items[out->count]; /* one is always free */
+    struct gcb_environment_difference *d = &out->items[out->count]; /* an item is always free */
 
     value_text(d->base, sizeof(d->base), base);
     value_text(d->next, sizeof(d->next), next);
@@ -303,7 +303,7 @@ static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *
                      &pair->next->time[op], obstacle);
 }
 
-/* Writes "environments differ: cpu_model, kernel", or "" if they are the same. */
+/* Writes a text such as "environments differ: cpu_model, kernel", or "" if they are the same. */
 static void describe_environments(char *out, size_t size, const struct gcb_runs *runs)
 {
     struct gcb_environment_differences differ;

@@ -186,8 +186,8 @@ static void count_method(struct gcb_verdicts *out, const struct gcb_case *the_ca
                  config->builds->delta > 0.0 ? config->builds->delta : GCB_COUNTS_DELTA);
 }
 
-/* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on the CPU, with this
- * instruction set. */
+/* True if gcb_counts_settle can change this verdict: it is SLOW or FAST, on encoding or decoding,
+ * on the CPU, with this instruction set. */
 static bool is_doubtful(const struct gcb_verdict *time, const char *isa)
 {
     const struct gcb_case *c = gcb_verdict_case(time);
@@ -218,7 +218,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     bool compared = false;
 
     memset(counts, 0, sizeof(*counts));
-    /* Otherwise the first call of each function would also count the dynamic linker. */
+    /* Without LD_BIND_NOW, the first call of each function would also count the dynamic linker. */
     setenv("LD_BIND_NOW", "1", 1);
     make_cases(&counts->cases, config);
     gcb_cases_label(&counts->cases, &none);
@@ -237,7 +237,7 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                             "apt-get install valgrind)");
     for (size_t i = 0; i < out->count; i++)
         compared |= out->items[i].kind != GCB_NOT_COMPARED;
-    /* if methods were counted, but none in either build, the arguments are wrong */
+    /* no verdict compares: no method could be counted in any build, or `times` needs none */
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 

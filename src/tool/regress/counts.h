@@ -9,8 +9,8 @@
  * call. Valgrind's tool callgrind counts them, in one process for each method and build. The same
  * program on the same input has the same counts, whatever else the machine does.
  */
-#define GCB_COUNTS_DELTA 0.01    /* the smallest change that counts */
-#define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
+#define GCB_COUNTS_DELTA 0.01    /* default of the smallest change that counts, as a share */
+#define GCB_COUNTS_TIMEOUT 600.0 /* most seconds of one process */
 
 struct gcb_counts_config {
     /* Paths, command line, `timeout`, `delta` and `watch` of the builds; a `timeout` or `delta` of
@@ -33,12 +33,12 @@ struct gcb_counts {
 };
 
 /*
- * Adds the verdicts on every method to `out`. A method that can be counted in only one build is NEW
- * or GONE. A method that can be counted in neither is NOT-COMPARED. The verdicts borrow
- * counts->cases, which the caller releases with gcb_cases_fini, also after a failure. Sets
- * LD_BIND_NOW in the environment of this process. Returns GCB_E_BACKEND if valgrind cannot be run,
- * and GCB_E_IO if nothing was counted: no method could be, `times` needs no method, or the watch
- * ended the first.
+ * Adds the verdicts on the methods to `out`, which is empty at first. A method that can be counted
+ * in only one build is NEW or GONE. A method that can be counted in neither is NOT-COMPARED. The
+ * verdicts borrow counts->cases, which the caller releases with gcb_cases_fini, also after a
+ * failure. Sets LD_BIND_NOW in the environment of this process. Returns GCB_E_BACKEND if valgrind
+ * is not installed, and GCB_E_IO if no method was counted: all failed, `times` needs none, or the
+ * watch ended the first. If the watch ends the counting later, sets `interrupted` and returns 0.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);

@@ -28,7 +28,7 @@ struct gcb_layout {
     char target[PATH_MAX];    /* the program, relative to `build` */
     const char *line;         /* the link command */
     struct words command;     /* the link command without objects and output; first the compiler */
-    struct words objects;     /* the object files of the link command */
+    struct words objects;     /* object files of the link command and of its thin archives */
     struct gcb_strings texts; /* memory of `line` and the words */
     char program[PATH_MAX];   /* what gcb_layout_link writes */
     char padding[PATH_MAX + 8]; /* an object file that holds only padding */

@@ -14,7 +14,7 @@
 
 /*
  * The cases of a result file of `bench` or gcbench-mpi: one for each summary row (a method on an
- * input) except of memcpy, each kernel row and each exchange row. A case keeps what a comparison
+ * input), kernel row and exchange row, except the rows of memcpy. A case keeps what a comparison
  * needs.
  */
 
@@ -23,13 +23,13 @@
 enum gcb_case_text {
     GCB_CASE_FILE,
     GCB_CASE_SCOPE,
-    GCB_CASE_SPEC, /* with all parameters of this version; for a kernel: "family/kernel" */
+    GCB_CASE_SPEC, /* method with all parameters of this version; for a kernel: "family/kernel" */
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
     GCB_CASE_SHUFFLE,
     GCB_CASE_SIZE,    /* "n=4096" for a kernel, "n=4096 workers=4 ring" for an exchange, else "" */
-    GCB_CASE_THREADS, /* "t4" */
+    GCB_CASE_THREADS, /* "t4" for four threads */
     GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
@@ -57,13 +57,13 @@ struct gcb_case_time {
 enum gcb_case_name {
     GCB_CASE_NAME_FULL,        /* begins with the paths of the files */
     GCB_CASE_NAME,             /* without the folders of the files; `--accept` matches this name */
-    GCB_CASE_NAME_WITHOUT_ISA, /* without the instruction set, which changes no size and no error */
+    GCB_CASE_NAME_WITHOUT_ISA, /* also without instruction set, which changes no size or error */
     GCB_CASE_NAMES
 };
 
 struct gcb_case {
     bool kernel, exchange; /* the kind of the row; if both are false, a method */
-    /* Strings belong to the list of cases. Equal strings have equal pointers. */
+    /* Strings belong to the list of cases. */
     const char *text[GCB_CASE_TEXTS];
     const char *name[GCB_CASE_NAMES]; /* set by gcb_case_finish */
     const char *label;                /* short, set by gcb_cases_label; NULL before */
@@ -105,7 +105,8 @@ void gcb_cases_fini(struct gcb_cases *cases); /* a zeroed struct is allowed */
  */
 void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next);
 
-/* Appends a case whose texts are all "". */
+/* Appends a case whose texts are all "", and returns it. The pointer is valid until the next case
+ * is added. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
 /* Sets a string of a case, such as &c->text[0], to an escaped copy of `text`. NULL counts as "". */
 void gcb_case_set(struct gcb_cases *cases, const char **field, const char *text);
@@ -132,7 +133,7 @@ struct gcb_case_pair {
 struct gcb_case_pair *gcb_pair_cases(size_t *count, const struct gcb_cases *base,
                                      const struct gcb_cases *next);
 
-/* What was compared, and the outcome. docs/method.md (Regressions) has the rules. */
+/* What a verdict compares. docs/method.md (Regressions) has the rules. */
 enum gcb_quantity {
     GCB_QUANTITY_CASE,  /* whether the case is there and runs */
     GCB_QUANTITY_SIZE,  /* bytes of the messages */
@@ -167,7 +168,7 @@ enum gcb_verdict_kind {
     GCB_GONE, /* only the base runs the case */
     GCB_VERDICT_KINDS
 };
-extern const char *const gcb_verdict_names[GCB_VERDICT_KINDS]; /* "NOT-COMPARED" */
+extern const char *const gcb_verdict_names[GCB_VERDICT_KINDS]; /* such as "NOT-COMPARED" */
 
 struct gcb_verdict {
     struct gcb_case_pair pair; /* borrows the cases */
@@ -175,7 +176,7 @@ struct gcb_verdict {
     enum gcb_verdict_kind kind;
     /* figures; NAN if the verdict has none */
     double base, next, ratio; /* in the quantity's unit; ratio: next / base */
-    double low, high;         /* 95 % interval of the ratio; between files the quotient of two */
+    double low, high;         /* 95 % interval of ratio; for two files: quotient of intervals */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* p-value, adjusted for the number of comparisons */
     uint64_t pairs;           /* pairs of processes of an A/B run; 0: not an A/B run */
@@ -197,7 +198,7 @@ struct gcb_verdicts {
  *   GCB_SLOW       if the whole interval is above 1 + delta
  *   GCB_FAST       if the whole interval is below 1 / (1 + delta)
  *   GCB_SAME       if the whole interval lies between these two limits
- *   GCB_AMBIGUOUS  otherwise, or if an end is NAN
+ *   GCB_AMBIGUOUS  otherwise, also if both ends are NAN
  *
  * If the builds are swapped, SLOW and FAST are swapped.
  */
@@ -235,7 +236,7 @@ struct gcb_verdict_counts {
     size_t kinds[GCB_VERDICT_KINDS];
     size_t accepted; /* verdicts that would fail without --accept */
     size_t fails;    /* verdicts that fail (gcb_verdict_fails) */
-    size_t unsure;   /* AMBIGUOUS or NOT-COMPARED, not accepted or advisory: fail under --strict */
+    size_t unsure;   /* AMBIGUOUS or NOT-COMPARED, unless accepted or advisory; --strict fails */
 };
 void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *all);
 
@@ -252,7 +253,7 @@ void gcb_verdicts_row(struct gcb_row *row, const struct gcb_verdicts *all);
  * times if both runs were on one machine. docs/method.md (Regressions) has the rules.
  */
 
-/* Times of two runs count as the same if they differ by less than this share. */
+/* The default of `delta` below for two result files: a share. */
 #define GCB_RUNS_DELTA 0.10
 /* Allowed difference for GPUs, and for methods that use a library for mathematics: relative for
  * sizes, absolute for rel_l2. */
@@ -278,9 +279,9 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 /*
  * Compares all cases of two result files, and adds the verdicts to `out`. Times are compared if the
  * environments and the instruction sets are the same and the rows have intervals. A time is SLOW or
- * FAST if the whole interval of the ratio is beyond `delta`, and the ratio of the fastest samples
- * is too. Returns GCB_E_INVALID if the files have no case in common, because then GONE and NEW
- * would mislead.
+ * FAST if the whole interval of the ratio is beyond `delta` (0.1: 10 %), and the ratio of the
+ * fastest samples is too. The verdicts borrow the cases of `runs`. Returns GCB_E_INVALID if the
+ * files have no case in common, because then GONE and NEW would mislead.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
@@ -290,7 +291,7 @@ int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, doub
 struct gcb_environment_differences {
     size_t count;
     struct gcb_environment_difference {
-        char field[40];          /* "libraries.fftw" */
+        char field[40];          /* such as "libraries.fftw" */
         char base[96], next[96]; /* the values as text, escaped, or "not known" */
     } items[GCB_ENVIRONMENT_DIFFERENCES];
 };
