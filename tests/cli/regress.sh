@@ -204,6 +204,11 @@ done
 write place "[$topk, {\"spec\": \"fp16\"}]" '{"load1": 9, "build_id": "bb", "git_revision": "9", "memory_bytes": 1}'
 compare base place --strict
 exits 0
+grep -v '"record": "environment"' base.rows >bare.rows
+compare bare bare --strict
+exits 6
+judged "fp16 decode NOT-COMPARED"
+judged "fp16 size SAME"
 
 # ---- kernels ----
 write kernels '[{"family": "select", "kernel": "topk"}, {"family": "select", "kernel": "topk", "elements": 64}]'

@@ -240,8 +240,10 @@ void gcb_environment_compare(struct gcb_environment_differences *out, const stru
     const size_t count = gcb_field_gated(fields, GCB_GATE_PLACE);
 
     out->count = 0;
-    if (!base || !next)
+    if (!base || !next) {
         compare_field(out, "environment", base ? json_true() : NULL, next ? json_true() : NULL);
+        out->count = 1; /* also if neither run says where it ran */
+    }
     for (size_t i = 0; base && next && i < count; i++) {
         const json_t *was = gcb_results_json(base, fields[i]),
                      *is = gcb_results_json(next, fields[i]);

@@ -299,8 +299,8 @@ struct gcb_environment_differences {
 /*
  * Finds the differences that make times incomparable: processor, number of cpus, governor, kernel,
  * build type, sanitizers, compiler, flags, libraries, GPU and its driver. (Instruction set, threads
- * and device belong to the cases.) If a run has no environment row, the only difference is the
- * field "environment".
+ * and device belong to the cases.) If one or both runs have no environment row, the only difference
+ * is the field "environment".
  */
 void gcb_environment_compare(struct gcb_environment_differences *out, const struct gcb_runs *runs);
 
