@@ -133,8 +133,8 @@ static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
     return err;
 }
 
-/* Returns the elements of the largest tensor of which only a part is kept. It may have to be read
- * whole. */
+/* Returns the elements of the largest tensor of which only a part is kept, because that tensor may
+ * have to be read whole. Returns at least 1. */
 static uint64_t find_room(const struct gcb_gradients *g)
 {
     uint64_t most = 1;

@@ -31,8 +31,8 @@ struct team {
     enum gcb_sends sends;
     size_t messages;
     struct message {
-        uint64_t offset, count;          /* in elements */
-        uint64_t dims[2];                /* shape, if it has only the first rows of a tensor */
+        uint64_t offset, count; /* in elements */
+        uint64_t dims[2];       /* the message's shape, if it has only a part of a tensor */
         struct gcb_exchange **exchanges; /* of each worker */
     } * items;
     struct gcb_local local;
@@ -172,8 +172,8 @@ static int open_team(struct team *t, const struct gcb_method *method, struct gcb
 
 /* ---- one draw ---- */
 
-/* Returns the number of tensors that worker 0 decodes and adds in a ring or tree. A ring adds
- * shares of a tensor. */
+/* Returns how many gradients of full length worker 0 decodes and adds in a ring or tree. In a ring
+ * it adds n - 1 shares of 1 / n. */
 static double hop_adds(const struct team *t)
 {
     const double n = t->workers;
@@ -319,7 +319,8 @@ static double bytes_of(const struct traffic *sent, const struct gcb_method *meth
     case GCB_SENDS_VALUES:
         return sent->reduced / elements;
     case GCB_SENDS_SHARES:
-        if (node > 1.0 && node < workers) /* copies go to all members of a level */
+        /* the four rounds send 1, 1 / node, 1 / node and 1 times the bytes of a message */
+        if (node > 1.0 && node < workers)
             return sent->scattered / (2.0 + 2.0 / node) / elements;
         /* in the second round a worker sends its share of the sum */
         return (sent->scattered + workers * sent->gathered) / 2.0 / elements;
@@ -398,9 +399,9 @@ bool gcb_mean_averages(const struct gcb_method *method)
 }
 
 /* Returns the squared error of a ring or tree of n workers, in units of one encoding of the mean. A
- * sum of k workers has the squared norm k^2 signal + k noise, and each worker encodes one such sum:
- * in a ring for each k from 1 to n. In a tree half of the workers encode a sum of 1, a quarter a
- * sum of 2, and so on, and one worker encodes the mean. */
+ * sum of k workers has the squared norm k^2 signal + k noise. The workers of a ring encode shares,
+ * which together are one sum of k workers for each k from 1 to n. In a tree half of the workers
+ * encode a sum of 1, a quarter a sum of 2, and so on, and one worker encodes the mean. */
 static double hop_errors(enum gcb_collective collective, double signal, double noise, double n)
 {
     const double mean = n * signal + noise; /* squared norm of the sum of n workers, over n */

@@ -15,12 +15,12 @@
  */
 struct gcb_gradients {
     size_t steps;
-    unsigned workers; /* the first workers of the dump */
+    unsigned workers; /* number of workers: the first of the dump */
     uint64_t count;   /* elements of one worker in one step that are in memory */
     uint64_t all;     /* elements of one worker in one step in the dump */
     struct gcb_gradients_tensor {
         const struct gcb_tensor *tensor; /* of the source, for its path and shape */
-        uint64_t count;                  /* the first elements of the tensor that are in memory */
+        uint64_t count;                  /* how many of the tensor's first elements are in memory */
         uint64_t offset; /* elements of earlier tensors in a worker's part of `data` */
     } * tensors;
     size_t tensor_count; /* tensors in memory */
@@ -67,8 +67,8 @@ uint64_t gcb_gradients_row(const struct gcb_tensor *tensor);
 const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsigned worker);
 
 /*
- * Measures the update that workers get from an exchange, and what the exchange costs them. The
- * exchanges are real, between workers in this process.
+ * gcb_mean_measure measures the update that workers get from an exchange, and gcb_mean_time what
+ * the exchange costs them. The exchanges are real, between workers in this process.
  *
  * Error of the mean: the L2 distance of the workers' update from the true mean, relative to the
  * norm of the true mean. Its square is the vNMSE of Vargaftik et al. (DRIVE, NeurIPS 2021). Over
@@ -84,7 +84,7 @@ const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsign
 struct gcb_mean_config {
     struct gcb_compute compute; /* not on a device */
     struct gcb_evict *evict;    /* empties the caches before an exchange is timed; may be NULL */
-    unsigned draws;             /* R */
+    unsigned draws;             /* number of draws, R above: 1 to 1000 */
     struct gcb_watch watch;     /* may stop the measurement */
 };
 
@@ -116,10 +116,10 @@ bool gcb_mean_averages(const struct gcb_method *method);
  * measured with `measured` workers. `signal` and `noise` are those of struct gcb_gradients.
  *
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
- * gradients differ. It grows with the shared scale: mean->shared grows by the same factor each time
- * the number of workers doubles. If `measured` is 1, neither happens. mean->second_error, and the
- * error of all other methods, stay. A ring or tree encodes more sums if there are more workers;
- * each has the same relative error.
+ * gradients differ. The error also grows with the shared scale: mean->shared grows by the same
+ * factor each time the number of workers doubles. If `measured` is 1, the error neither shrinks nor
+ * grows. mean->second_error, and the error of all other methods, stay. A ring or tree encodes more
+ * sums if there are more workers; each has the same relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);
@@ -141,8 +141,8 @@ struct gcb_cost {
     double code;       /* encoding; negative: unknown */
     double code_share; /* encoding a share of the sum takes code_share / n */
     double decode;     /* decoding the result, except in all-gathers and sparse all-reduces */
-    /* Decoding and adding what arrives takes add + add_each n. In a ring or tree `add` is the time
-     * for one sum of the whole gradient. */
+    /* Decoding and adding what arrives takes add + n * add_each. In a ring or tree `add` is the
+     * time for one sum of the whole gradient. */
     double add, add_each;
     double combine; /* adding two workers' values, as a network library does to all-reduce */
 };
@@ -153,14 +153,16 @@ struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by);
  * Times an exchange of the first step, after an exchange that is not timed. *out has the seconds
  * for each element. The exchange has as many workers as `g`, but at least two; if `g` has only one
  * worker, both have its gradients. The times are the CPU time of worker 0's thread, which other
- * programs do not change much.
+ * programs do not change much. Returns 0, GCB_E_NOMEM, or an error of the exchange; *out is not
+ * valid after an error.
  */
 int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
                   const struct gcb_mean_config *config, const struct gcb_method *method,
                   struct gcb_diag *diag);
 
-/* Sets *out to the bytes for each element in an all-reduce of `workers` workers. Sums of integers
- * take more bytes if there are more workers. */
+/* Sets *out to the bytes for each element that a worker contributes to an all-reduce of `workers`
+ * workers, with a method whose collective is the all-reduce. Sums of integers take more bytes if
+ * there are more workers. Errors are those of gcb_mean_time. */
 int gcb_mean_reduced(double *out, const struct gcb_gradients *g,
                      const struct gcb_mean_config *config, const struct gcb_method *method,
                      unsigned workers, struct gcb_diag *diag);

@@ -18,8 +18,9 @@ struct gcb_schedule {
     size_t count;                  /* 0: there is no schedule */
 };
 
-/* Parses "V" or "V@STEP,V@STEP,..." with ascending steps. A first value without a step holds from
- * step 0. Returns GCB_E_INVALID for any other text. */
+/* Parses "V" or "V@STEP,V@STEP,..." with ascending steps, values in [0, 1), and at most
+ * GCB_MAX_POINTS values. A first value without a step holds from step 0. Returns GCB_E_INVALID for
+ * any other text. */
 int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_diag *diag);
 
 /* Returns the theta of a step; `own` is the method's own theta. */
@@ -33,7 +34,7 @@ double gcb_schedule_theta(const struct gcb_schedule *s, uint64_t index, double o
  * Methods are replayed one after the other. A replay needs, for each element,
  *   - of each worker: 4 bytes for the memory (8 with momentum), and 2 bytes for a counter;
  *   - of each message: 16 bytes for sums (20 if messages cover several steps);
- *   - of the largest message and each worker: 4 bytes for the gradient.
+ *   - of the largest message: 4 bytes for the gradient of each worker, and 17 for what arrives.
  * The space does not grow with the number of steps. Each tensor is read once a step, or twice if
  * the memory clips gradients; and once before the first step, unless `nonfinite` is ZERO.
  */
@@ -94,7 +95,7 @@ struct gcb_replay_step {
     double theta;   /* used in this step; NAN: none */
     struct gcb_replay_figures figures;
     /* 1 - ||p - s||^2 / ||p||^2 for encoded values p and decoded values s; the least of all
-     * workers */
+     * workers; NAN without a message */
     double contraction;
 };
 
@@ -116,8 +117,8 @@ struct gcb_replay_total {
 struct gcb_replay_observer {
     /* Called after each step. A result other than 0 ends the replay with that result. */
     int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
-    void *ctx;              /* of `step` */
-    struct gcb_watch watch; /* of gcb_replay_run */
+    void *ctx;              /* passed to `step` */
+    struct gcb_watch watch; /* shows the progress of gcb_replay_run, and may stop it */
 };
 
 struct gcb_replay {
@@ -128,10 +129,10 @@ struct gcb_replay {
 
 /*
  * Checks that the dump can be replayed, and scans it for infinities and NaNs. `config` is copied,
- * and the data that it points to is borrowed. If the watch ends the scan, the replay must not be
- * run. Errors are those of gcb_replay_plan_init, of reading, GCB_E_INVALID for GCB_POLICY_RAW, and
- * GCB_E_NONFINITE for values that the policy refuses. Release *out with gcb_replay_close, also
- * after a failure.
+ * and the data that it points to is borrowed. If the watch ends the scan, out->scan.stopped is set,
+ * and the replay must not be run. Errors are those of gcb_replay_plan_init, of reading,
+ * GCB_E_INVALID for GCB_POLICY_RAW, and GCB_E_NONFINITE for values that the policy refuses. Release
+ * *out with gcb_replay_close, also after a failure.
  */
 int gcb_replay_open(struct gcb_replay *out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
@@ -158,7 +159,7 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
                      const struct gcb_method *method, const struct gcb_replay_plan *plan,
                      const struct gcb_replay_total *total, const char *file);
 
-/* The records of `replay`. */
+/* The kinds of rows that `gcbench replay` writes. */
 #define GCB_REPLAY_RECORDS \
     (GCB_RECORD_BIT(GCB_RECORD_REPLAY_STEP) | GCB_RECORD_BIT(GCB_RECORD_REPLAY))
 

@@ -34,7 +34,7 @@ static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t e
 
     for (size_t i = 0; same && i < end - first; i++) {
         here = &m[first + i];
-        /* Message i is of the worker of message i in the first step. In the first step, the worker
+        /* Message i must be of the worker of message i in the first step, in which the worker
          * changes only after the last of its messages. */
         same = i < in_step && here->worker == m[i].worker &&
                here->worker == m[i / per_worker * per_worker].worker &&

@@ -39,10 +39,10 @@ struct gcb_replay_plan {
     uint32_t sources;  /* workers with gradients of their own */
 };
 
-/* Plans a replay of all steps, except the steps that `scan` lists; `scan` may be NULL. Release
- * out->recorded with gcb_free, also after a failure. Returns GCB_E_INVALID if steps have different
- * messages, if step numbers have gaps that are not allowed, or if the number of workers is
- * impossible. Returns GCB_E_NONFINITE if no step is left. */
+/* Plans a replay of all steps, except the steps that `scan` lists; `scan` may be NULL. *out borrows
+ * the source and the layout. Release out->recorded with gcb_free, also after a failure. Returns
+ * GCB_E_INVALID if steps have different messages, if step numbers have gaps that are not allowed,
+ * or if the number of workers is impossible. Returns GCB_E_NONFINITE if no step is left. */
 int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_source *source,
                          const struct gcb_layout *layout, const struct gcb_replay_order *order,
                          const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);

@@ -15,7 +15,7 @@ struct run {
     struct gcb_replay_state state;
     struct gcb_replay_step_sums step;
     double theta;   /* theta of the current step */
-    bool scheduled; /* gcb_replay_schedules */
+    bool scheduled; /* result of gcb_replay_schedules */
 
     struct gcb_replay_traffic traffic;
     uint64_t sent_steps;               /* steps with a message */
@@ -93,11 +93,11 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * True if the memory is plain error feedback, which bounds the residual e: ||e||^2 <= 4 (1 - d) /
- * d^2 max ||g||^2 for gradients g and contraction d. The bound holds for any share of e that the
- * memory carries on. If a message covers several steps, g is the sum of their gradients, whose norm
- * is at most the sum of their norms. Momentum adds more than the gradients, so it has no bound.
- * Nor have loco, which rounds e, and ef21, which has no residual.
+ * True if the memory is plain error feedback, which bounds the residual e. For gradients g and the
+ * contraction d, ||e||^2 is at most 4 (1 - d) / d^2 max ||g||^2. The bound holds for any share of e
+ * that the memory carries on. If a message covers several steps, g is the sum of their gradients,
+ * whose norm is at most the sum of their norms. There is no bound with momentum, which adds more
+ * than the gradients, nor with loco, which rounds e, nor with ef21, which has no residual.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {
