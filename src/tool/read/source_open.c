@@ -239,7 +239,7 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 
 enum {
     MOST_ENTRIES = 1 << 20, /* most entries of a folder that the user names; folders count twice */
-    DEEPEST = 64,           /* most folders in one another */
+    DEEPEST = 64,           /* most levels of entries below that folder */
 };
 
 static int by_entry(const FTSENT **a, const FTSENT **b)

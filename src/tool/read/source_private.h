@@ -100,7 +100,7 @@ struct gcb_source {
     size_t count, cap;
     struct gcb_remark_count {
         uint64_t count;
-        const char *file, *dataset; /* an example */
+        const char *file, *dataset; /* an example: the first such object */
     } remarks[GCB_REMARKS];
     bool *met; /* met[i]: glob i of the selection matched a tensor (gcb_source_met) */
 
@@ -108,12 +108,12 @@ struct gcb_source {
     uint64_t seed;
     enum gcb_shuffle shuffle;
     uint64_t shuffle_seed;
-    struct gcb_source *mask; /* of gcb_source_mask, or NULL */
+    struct gcb_source *mask; /* from gcb_source_mask, owned; NULL: none */
 
     /* A dump can have thousands of files. Only the most recently used files are open, each with a
      * child process. */
     struct gcb_source_file {
-        struct gcb_infile found;      /* its path is the same pointer as `file` of its tensors */
+        struct gcb_infile found;      /* found.path is `file` of the tensors, the same pointer */
         struct gcb_file_child *child; /* NULL if the file is not open */
         uint64_t used;                /* value of `uses` at the last use */
     } * files;
@@ -122,7 +122,8 @@ struct gcb_source {
     uint64_t uses;    /* number of calls of gcb_source_use */
 };
 
-/* Opens a file unless it is open. A file that is opened is also listed, unless `lister` is NULL. */
+/* Opens a file unless it is open. A file that is opened is also listed, unless `lister` is NULL. If
+ * too many files would be open, closes the least recently used one. */
 int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_lister *lister, struct gcb_diag *diag);
 

@@ -130,9 +130,9 @@ static double laplace(uint32_t word)
 }
 
 /*
- * Draws a value of Student's t distribution from two uniform values, for any degrees of freedom, by
+ * Draws a value of Student's t distribution from two random words, for any degrees of freedom, by
  * Bailey's polar method (1994). Above two degrees of freedom the distribution has a standard
- * deviation, by which the value is divided.
+ * deviation, by which the value is divided. A value beyond LARGEST becomes LARGEST with its sign.
  */
 static double student(double df, uint32_t radius, uint32_t angle)
 {

@@ -69,7 +69,7 @@ struct gcb_ab_times {
     double medians[2];        /* seconds of base and new */
     double median, low, high; /* of log(new / base): median and 95 % interval */
     double farthest;          /* distance from 0 to the farther end of the 99 % interval */
-    double p;                 /* of the sign test, adjusted for the number of comparisons */
+    double p;                 /* p-value of the sign test, adjusted for the number of tests */
 };
 
 struct gcb_ab_case {

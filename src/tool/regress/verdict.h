@@ -138,12 +138,12 @@ enum gcb_quantity {
     GCB_QUANTITY_CASE,  /* whether the case is there and runs */
     GCB_QUANTITY_SIZE,  /* bytes of the messages */
     GCB_QUANTITY_ERROR, /* rel_l2; if it is the same, the other fields with GCB_GATE_ERROR */
-    /* seconds: */
+    /* times in seconds: */
     GCB_QUANTITY_ENCODE,
     GCB_QUANTITY_DECODE,
     GCB_QUANTITY_KERNEL,
     GCB_QUANTITY_EXCHANGE,
-    /* instructions: */
+    /* numbers of instructions: */
     GCB_QUANTITY_ENCODE_COUNT,
     GCB_QUANTITY_DECODE_COUNT,
     GCB_QUANTITIES

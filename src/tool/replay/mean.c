@@ -23,7 +23,7 @@ struct team {
     const struct gcb_gradients *g;
     const struct gcb_mean_config *config;
     unsigned workers; /* workers that take part */
-    unsigned stated;  /* number of workers for which the exchanges are made */
+    unsigned stated;  /* workers as told to the exchanges; more only in gcb_mean_reduced */
     struct traffic *sent;
 
     /* set by open_team: */
@@ -37,7 +37,7 @@ struct team {
     } * items;
     struct gcb_local local;
     unsigned rounds; /* of the last exchange */
-    float *update;   /* of all messages */
+    float *update;   /* worker 0's update, of all messages */
 };
 
 static double thread_seconds(void)
@@ -415,7 +415,7 @@ double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *me
                       double noise, double measured, double n, double each)
 {
     const double second = mean->second_error > 0.0 ? mean->second_error : 0.0;
-    const double again = second * second; /* squared errors */
+    const double again = second * second; /* a squared error, like `first` */
     const enum gcb_collective collective = gcb_method_collective(method);
     double first = fmax(mean->error * mean->error - again, 0.0);
 

@@ -70,9 +70,9 @@ struct gcb_replay_traffic {
     struct gcb_fidelity selected; /* x: sum of what workers selected; y: arrived */
 };
 
-/* Figures of a step, or of all steps together. A figure without a meaning is NAN, as most figures
- * of a step without a message. Figures marked "last" are those of the last step, even among the
- * figures of all steps. */
+/* Figures of a step, or of all steps together. A figure without a meaning is NAN, such as most
+ * figures of a step without a message. Figures marked "last" are those of the last step, even among
+ * the figures of all steps. */
 struct gcb_replay_figures {
     struct gcb_replay_traffic sent;
     double ratio;   /* input bytes over bytes of the messages */
