@@ -72,9 +72,11 @@ struct gcb_place {
 
 /*
  * Finds the step and worker of an absolute path. Only the outermost step and worker count, because
- * names inside a worker are names of parameters. `group` is true if the last component is a group,
- * and false if it is a dataset. Bit i of `linked` is set if component i is an alias link (hdf5.h).
- * Groups after an alias link give no step or worker, unless the link's own name gives one.
+ * names inside a worker are names of parameters. Without a group such as step_N, a group epoch_N or
+ * an outermost group whose name is a number is the step. `group` is true if the last component is a
+ * group, and false if it is a dataset. Bit i of `linked` is set if component i is an alias link
+ * (hdf5.h). Groups after an alias link give no step or worker, unless the link's own name gives
+ * one.
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
