@@ -6,6 +6,26 @@
 #include "src/lib/sparse/stages.h"
 #include "src/tool/replay/replay_state.h"
 
+/* The exchange of one message in one step: all workers begin, the rounds run, and what arrived is
+ * measured. */
+struct sending {
+    struct gcb_replay_state *s;
+    size_t at, j; /* step of the plan; message */
+    struct gcb_replay_message *message;
+    struct gcb_replay_step_sums *step;
+    bool sent;   /* false: this step sends nothing */
+    bool sparse; /* the exchange was a sparse all-reduce */
+    /* set by set_worker for the current worker: */
+    uint32_t w;
+    struct gcb_exchange *exchange;
+    struct gcb_replay_worker *worker;
+    const struct gcb_message_plan *plan;
+    float *gradient;
+    double norm; /* norm of the worker's gradients, if they are clipped, else NAN */
+    /* set by end_worker: what the exchange has sent; NULL: nothing */
+    const float *encoded;
+};
+
 /* Returns the first worker that has the same gradients as worker w. */
 static uint32_t source_of(const struct gcb_replay_state *s, uint32_t w)
 {
@@ -19,7 +39,7 @@ static bool clips(const struct gcb_replay_state *s)
 }
 
 /* Makes w the current worker. */
-static void set_worker(struct gcb_replay_sending *job, uint32_t w)
+static void set_worker(struct sending *job, uint32_t w)
 {
     job->w = w;
     job->exchange = job->message->exchanges[w];
@@ -29,8 +49,8 @@ static void set_worker(struct gcb_replay_sending *job, uint32_t w)
     job->norm = clips(job->s) ? sqrt(job->step->workers[w].clipped) : NAN;
 }
 
-/* Puts the names of method and message before the text of an error. Returns `err`. */
-static int explain(const struct gcb_replay_sending *job, int err, struct gcb_diag *diag)
+/* Puts method, step, worker and name of the message before an error's text. Returns `err`. */
+static int explain(const struct sending *job, int err, struct gcb_diag *diag)
 {
     return gcb_plan_explain(err, job->message->method.name, job->plan, job->s->config->source,
                             diag);
@@ -43,7 +63,8 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
 
 /* ---- the beginning ---- */
 
-/* Reads the gradient of a message into `x`. */
+/* Reads the gradient of a message into `x`. Sets infinities and NaNs to 0 if the policy is ZERO.
+ * Otherwise they are an error, because gcb_replay_open found none in this step. */
 static int read_gradient(struct gcb_replay_state *s, const struct gcb_message_plan *plan, float *x,
                          struct gcb_diag *diag)
 {
@@ -77,8 +98,9 @@ static int measure_gradients(struct gcb_replay_state *s, size_t at,
     return err;
 }
 
-/* Begins the current worker's exchange: reads the gradient and adds it to the memory. */
-static int begin_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
+/* Begins the current worker's exchange. Reads the gradient, unless an earlier worker has read the
+ * same one. */
+static int begin_worker(struct sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = job->s;
     struct gcb_replay_norms *norms = &job->step->workers[job->w];
@@ -103,10 +125,10 @@ static int begin_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
 
 /* ---- the rounds ---- */
 
-/* Counts the bytes of a round. */
+/* Adds the bytes of a round to the step, and updates its number of rounds. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
-    const struct gcb_replay_sending *job = ctx;
+    const struct sending *job = ctx;
     struct gcb_replay_traffic *traffic = &job->step->traffic;
     struct gcb_replay_state *s = job->s;
 
@@ -122,7 +144,7 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
 /* Exchanges the current message between all workers, which are all in this process. on_round counts
  * the bytes. */
-static int run_rounds(struct gcb_replay_sending *job, struct gcb_diag *diag)
+static int run_rounds(struct sending *job, struct gcb_diag *diag)
 {
     struct gcb_local *local = &job->s->local;
     int err;
@@ -139,8 +161,8 @@ static int run_rounds(struct gcb_replay_sending *job, struct gcb_diag *diag)
 
 /* ---- the end ---- */
 
-/* Adds to the tally what the encoder knows about its message. */
-static void ask_encoder(const struct gcb_replay_sending *job, struct gcb_tally *t)
+/* Sets what only the encoder knows: the number of clamped elements, and the density asked for. */
+static void ask_encoder(const struct sending *job, struct gcb_tally *t)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
     double density;
@@ -156,7 +178,7 @@ static void ask_encoder(const struct gcb_replay_sending *job, struct gcb_tally *
 }
 
 /* Adds the parts of the worker's message, and the error of the decoded tensor, to the tally. */
-static int tally_parts_and_error(const struct gcb_replay_sending *job, struct gcb_tally *t,
+static int tally_parts_and_error(const struct sending *job, struct gcb_tally *t,
                                  struct gcb_diag *diag)
 {
     struct gcb_message_parts parts;
@@ -168,7 +190,7 @@ static int tally_parts_and_error(const struct gcb_replay_sending *job, struct gc
 }
 
 /* Adds what the worker sent, and what arrived of it, to the step. */
-static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *diag)
+static int tally_message(const struct sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_norms *norms = &job->step->workers[job->w];
     struct gcb_tally t = {
@@ -197,7 +219,7 @@ static int tally_message(const struct gcb_replay_sending *job, struct gcb_diag *
  * value was 0 before encoding counts as sent, because nothing of it is missing. */
 static void receive_span(void *ctx, uint64_t i)
 {
-    const struct gcb_replay_sending *job = ctx;
+    const struct sending *job = ctx;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(job->plan->count, i);
     const float *decoded = job->s->decoded;
     uint16_t *age = job->worker->age;
@@ -212,10 +234,10 @@ static void receive_span(void *ctx, uint64_t i)
     }
 }
 
-/* In an all-reduce, counts the k largest elements of the worker's tensor (k from the density; more
- * if magnitudes are equal), and how many of them arrived. An all-reduce sends the same positions
- * for all workers, so few may arrive. */
-static void count_largest(const struct gcb_replay_sending *job)
+/* In an all-reduce, counts the k largest elements of the worker's tensor, and how many of them
+ * arrived. The density gives k. Zeros are not counted; elements as large as the k-th are. An
+ * all-reduce sends the same positions for all workers, so few may arrive. */
+static void count_largest(const struct sending *job)
 {
     const struct gcb_coder *encoder = gcb_exchange_encoder(job->exchange);
     const double density = encoder ? gcb_coder_codec_state(encoder)->density : (double)NAN;
@@ -229,7 +251,7 @@ static void count_largest(const struct gcb_replay_sending *job)
         gcb_method_collective(&job->message->method) != GCB_COLLECTIVE_ALLREDUCE)
         return;
     k = gcb_kept_of(density, n);
-    while (high - least > 1) { /* the largest magnitude that k elements reach */
+    while (high - least > 1) { /* finds the magnitude of the k-th element */
         const uint32_t middle = least + (high - least) / 2;
 
         if (job->s->config->compute.kernels->select.count(x, n, middle) < k)
@@ -246,7 +268,7 @@ static void count_largest(const struct gcb_replay_sending *job)
 }
 
 /* Ends the current worker's exchange: measures what arrived, and updates the memory. */
-static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
+static int end_worker(struct sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = job->s;
     struct gcb_replay_traffic *traffic = &job->step->traffic;
@@ -255,7 +277,7 @@ static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
     int err;
 
     job->encoded = gcb_exchange_input(job->exchange);
-    memset(s->decoded, 0xff, n * sizeof(float)); /* NaNs show missing elements */
+    memset(s->decoded, 0xff, n * sizeof(float)); /* NaNs: elements that nobody writes */
     err = gcb_exchange_conclude(job->exchange, job->w ? NULL : s->update, s->decoded, diag);
     if (job->w)
         gcb_exchange_learn_update(job->exchange, s->update);
@@ -274,10 +296,10 @@ static int end_worker(struct gcb_replay_sending *job, struct gcb_diag *diag)
     return err;
 }
 
-/* Adds what was owed and what arrived to the sums of a span of elements. */
+/* Adds what was owed and what arrived to the message's sums over a span. Sets spans[i]. */
 static void settle_span(void *ctx, uint64_t i)
 {
-    const struct gcb_replay_sending *job = ctx;
+    const struct sending *job = ctx;
     struct gcb_replay_message *m = job->message;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
     const float *update = job->s->update, *owed = job->s->owed;
@@ -297,7 +319,7 @@ static void settle_span(void *ctx, uint64_t i)
 
 /* Adds a message to the step's sums, after its last worker. Spans are added in order, so the sums
  * do not depend on the number of threads. */
-static void settle(struct gcb_replay_sending *job)
+static void settle(struct sending *job)
 {
     struct gcb_replay_state *s = job->s;
     struct gcb_replay_message *m = job->message;
@@ -326,16 +348,13 @@ static void settle(struct gcb_replay_sending *job)
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag)
 {
-    struct gcb_replay_sending job = {
-        .s = s, .at = at, .j = j, .message = &s->messages[j], .step = step};
+    struct sending job = {.s = s, .at = at, .j = j, .message = &s->messages[j], .step = step};
     const uint64_t n = job.message->count;
     int err = clips(s) && j == 0 ? measure_gradients(s, at, step, diag) : 0;
 
-    if (n) { /* memset takes no NULL */
-        memset(s->owed, 0, n * sizeof(*s->owed));
-        memset(s->selected, 0, n * sizeof(*s->selected));
-        memset(s->touched, 0, n);
-    }
+    memset(s->owed, 0, n * sizeof(*s->owed));
+    memset(s->selected, 0, n * sizeof(*s->selected));
+    memset(s->touched, 0, n);
     for (uint32_t w = 0; !err && w < s->workers; w++) {
         set_worker(&job, w);
         err = begin_worker(&job, diag);

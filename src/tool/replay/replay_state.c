@@ -7,7 +7,8 @@
 
 /* ---- exchanges ---- */
 
-/* Opens a worker's exchange of a message. `plan` describes the message in the first step. */
+/* Opens a worker's exchange of a message. `plan` describes the message of the first worker in
+ * the first step. */
 static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *message,
                          const struct gcb_message_plan *plan, uint32_t worker,
                          struct gcb_diag *diag)
@@ -32,7 +33,7 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
 
 /* ---- messages ---- */
 
-/* Opens a worker's exchange of a message, and allocates what the worker keeps of it. */
+/* Opens a worker's exchange of a message, and allocates the ages of the message's elements. */
 static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *message,
                        const struct gcb_message_plan *plan, uint32_t w, struct gcb_diag *diag)
 {
@@ -73,7 +74,7 @@ static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *m
     return err;
 }
 
-/* Allocates the buffers of messages. Returns 0 or GCB_E_NOMEM. */
+/* Allocates the buffers and the weights, which become 1. Returns 0 or GCB_E_NOMEM. */
 static int take_buffers(struct gcb_replay_state *s)
 {
     const uint64_t n = s->largest;

@@ -9,7 +9,9 @@
 
 /* One worker's part of one message. */
 struct gcb_replay_worker {
-    uint16_t *age;          /* steps since each element was sent, up to GCB_STALENESS_MAX */
+    /* for each element: steps since it was last sent, or since the start; at most
+     * GCB_STALENESS_MAX */
+    uint16_t *age;
     uint64_t pending_bytes; /* bytes of the gradients since the last message */
 };
 
@@ -36,8 +38,8 @@ struct gcb_replay_state {
     struct gcb_method dense; /* method of messages that are sent as fp32 */
     float *weights;          /* 1 for each worker */
     struct gcb_local local;  /* carries messages between the workers */
+    uint64_t largest;        /* elements of the largest message, at least 1 */
     /* buffers of the current message, each with room for the largest message */
-    uint64_t largest;     /* elements of the largest message, at least 1 */
     float *inputs;        /* plan->sources such buffers: the gradients of the first workers */
     float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
@@ -55,7 +57,7 @@ struct gcb_replay_span {
 /* Squared norms of one worker in one step, over all messages. */
 struct gcb_replay_norms {
     double gradient, residual;
-    double clipped; /* of the gradients, if they are clipped: measured before the first message */
+    double clipped; /* of the gradients before clipping; 0 if the memory does not clip */
     double encoded; /* of the encoded values */
     double lost;    /* of encoded minus decoded values */
     double window;  /* not squared: sum of the gradients' norms since the last message */
@@ -83,29 +85,10 @@ int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *mes
                       const char *key, double value, struct gcb_diag *diag);
 
 /* Sends message j of a step for all workers: reads the gradients, runs the exchange, and adds what
- * arrived to *step. `at` is the step's number in the plan. */
+ * arrived to *step. `at` is the step's number in the plan. Send message 0 of a step first, because
+ * it measures the norms for clipping. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
-
-/* The exchange of one message in one step: all workers begin, the rounds run, and what arrived is
- * measured. */
-struct gcb_replay_sending {
-    struct gcb_replay_state *s;
-    size_t at, j; /* step of the plan; message */
-    struct gcb_replay_message *message;
-    struct gcb_replay_step_sums *step;
-    bool sent;   /* false: this step sends nothing */
-    bool sparse; /* the exchange was a sparse all-reduce */
-    /* set by set_worker for the current worker: */
-    uint32_t w;
-    struct gcb_exchange *exchange;
-    struct gcb_replay_worker *worker;
-    const struct gcb_message_plan *plan;
-    float *gradient;
-    double norm; /* norm of the worker's gradients, if they are clipped, else NAN */
-    /* set by end_worker: what the exchange has sent; NULL: nothing */
-    const float *encoded;
-};
 
 /* Largest value of a staleness counter (`age` of struct gcb_replay_worker), which means at least
  * this many steps. */

@@ -14,7 +14,7 @@ static int bad_point(const char *point, struct gcb_diag *diag)
         gcb_show(point).text);
 }
 
-/* Parses "V@STEP"; the first point of a list may also be "V". */
+/* Adds a point to the schedule: "V@STEP", or for the first point also "V". Writes to `point`. */
 static int add_point(struct gcb_schedule *c, char *point, struct gcb_diag *diag)
 {
     char *at = strchr(point, '@');
