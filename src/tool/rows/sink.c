@@ -24,6 +24,17 @@ struct gcb_sink {
  */
 static void write_value(FILE *f, const json_t *value);
 
+/* Writes a key. `merge` copies rows from files, whose keys may be any text. */
+static void write_key(FILE *f, const char *key)
+{
+    json_t *text = json_string(key);
+
+    if (!text)
+        gcb_no_memory();
+    write_value(f, text);
+    json_decref(text);
+}
+
 static void write_array(FILE *f, const json_t *array)
 {
     fputc('[', f);
@@ -42,8 +53,9 @@ static void write_object(FILE *f, const json_t *object)
     memcpy(&o, &object, sizeof(o)); /* jansson's iterators take a pointer that is not const */
     fputc('{', f);
     for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
-        /* keys are names of fields and parameters, so nothing in them needs quoting */
-        fprintf(f, "%s\"%s\": ", separator, json_object_iter_key(it));
+        fputs(separator, f);
+        write_key(f, json_object_iter_key(it));
+        fputs(": ", f);
         write_value(f, json_object_iter_value(it));
         separator = ", ";
     }

@@ -64,6 +64,23 @@ static void test_json(void **state)
     free(data);
 }
 
+static void test_any_key(void **state)
+{
+    struct gcb_sink *sink = NULL;
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+    struct gcb_row row = {.json = json_pack("{si}", "a\"b\n", 1)};
+
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_JSON, f, "memory", records, NULL), 0);
+    assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
+    fclose(f);
+    assert_string_equal(data, "{\"a\\\"b\\n\": 1}\n");
+    gcb_row_fini(&row);
+    gcb_sink_destroy(sink);
+    free(data);
+}
+
 static void test_csv(void **state)
 {
     const char *const texts[] = {"plain", "a,b", "q\"q", "=1+1", "-x,", "tab\t", ""};
@@ -239,7 +256,7 @@ static void test_table(void **state)
     free(data);
 }
 
-RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_csv),
+RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_any_key), cmocka_unit_test(test_csv),
           cmocka_unit_test(test_table_drops_rows),
           cmocka_unit_test(test_other_records_stay_out_of_csv),
           cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_method),
