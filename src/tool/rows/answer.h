@@ -4,9 +4,9 @@
 #include "src/tool/rows/row.h"
 
 /*
- * The answers of commands: which method to use, for fewer bytes or for a faster exchange. This file
- * makes all words of an answer. No error predicts how well a network trains (docs/payoff.md), so
- * an answer compares only methods whose errors are of the same kind.
+ * The answers of commands: which method to use, for fewer bytes or for a faster exchange. No error
+ * predicts how well a network trains (docs/payoff.md), so an answer first finds the best method for
+ * each of these kinds of errors.
  */
 enum gcb_error_kind {
     GCB_ERROR_EXACT, /* the error is small: the method is nearly exact */
@@ -35,7 +35,7 @@ struct gcb_answer_item {
      * unbiased method, and as the whole error for any other method */
     double lasting;
     bool unbiased, memory, baseline;
-    double gain;      /* how many times fewer bytes than the bar, or how many times as fast */
+    double gain; /* how many times fewer bytes than gcb_answer.bar, or how many times as fast */
     double low, high; /* ends of the confidence interval of `gain`; NAN: unknown */
     double step;      /* how many times as fast a training step is as with the bar; NAN: unknown */
     double speed;     /* of encoding, GB/s; NAN: unknown */
@@ -48,19 +48,19 @@ struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m);
 struct gcb_answer {
     const struct gcb_answer_item *items; /* borrowed */
     size_t count;
-    const char *bar; /* what gains are compared with: "fp16" */
+    const char *bar; /* borrowed; name of what gains are compared with, such as "fp16" */
     bool times;      /* gains are about time, otherwise about bytes */
     /* the largest errors that count as nearly exact and as noise; 0: GCB_ERROR_EXACT_MOST,
      * GCB_ERROR_NOISE_MOST */
     double exact, noise;
 
-    /* What gcb_answer_choose recommends; SIZE_MAX: nothing. */
+    /* Indices of the items that gcb_answer_choose recommends; SIZE_MAX: none. */
 
-    size_t best; /* the nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
-    /* the item whose error is noise, if it is worth GCB_ANSWER_NOISE_GAIN times as much as `best`,
-     * or as the bar if `best` is SIZE_MAX */
+    size_t best; /* the best nearly exact item, if it is worth GCB_ANSWER_GAIN or more */
+    /* the best item whose error is noise, if it is worth at least GCB_ANSWER_NOISE_GAIN times as
+     * much as `best`, or as the bar if `best` is SIZE_MAX */
     size_t noisy;
-    /* the item of the kind GCB_ERROR_LASTING with an error of at most `noise`, if it is worth
+    /* the best item of the kind GCB_ERROR_LASTING with an error of at most `noise`, if it is worth
      * GCB_ANSWER_GAIN or more, and no less than `best` and `noisy`; it has a memory */
     size_t trained;
 };
@@ -68,7 +68,7 @@ struct gcb_answer {
 #define GCB_ANSWER_GAIN 1.1
 /* Noise has to be worth this many times as much as a nearly exact item, or as the bar. */
 #define GCB_ANSWER_NOISE_GAIN 1.2
-/* Items that are worth at least this share of the most count as equal. */
+/* Items whose worth is at least this share of the largest worth count as equal. */
 #define GCB_ANSWER_CLOSE 0.95
 
 /* Returns the kind of the item's error, which must be known. */

@@ -18,9 +18,9 @@ struct gcb_bandwidth {
 struct gcb_environment {
     int argc; /* the command line; argv may be NULL */
     char *const *argv;
-    const char *isa;                           /* the widest instruction set in use */
-    int threads;                               /* 0: not known */
-    const char *device;                        /* where messages are coded: "cpu" or "cuda:0" */
+    const char *isa;    /* the widest instruction set in use; NULL: unknown */
+    int threads;        /* 0: not known */
+    const char *device; /* where messages are coded, such as "cpu" or "cuda:0"; NULL: unknown */
     const char *gpu, *gpu_driver;              /* NULL: no GPU in use */
     unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
     double gpu_copy_gbps;                      /* bandwidth of copies of gpu_copy_bytes */

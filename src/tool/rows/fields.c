@@ -69,7 +69,7 @@ static const struct gcb_field_row rows[] = {
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 /* Initialisers of struct gcb_times_fields, with the fields whose ids begin with WAY. All times have
- * the fields of TIMES; only encoding and decoding have those of CODING and STAGES. */
+ * the fields of TIMES; only encoding and decoding have all those of CODING and STAGES. */
 #define TIMES(WAY) \
     .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
     .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \
@@ -176,7 +176,7 @@ char *gcb_show_number(char *out, enum gcb_field_show show, double value)
     case GCB_SHOW_ERROR:
         return value == 0.0 ? strcpy(out, "0") : gcb_number(out, value, size < 1e-3 ? 2 : 4);
     case GCB_SHOW_COSINE:
-        /* rounding may pass 1 a little, but a larger number is no cosine */
+        /* rounding may give a little more than 1, but 10 or more is no cosine */
         return gcb_number(out, size < 10.0 ? value : (double)NAN, 4);
     case GCB_SHOW_PERCENT:
         return gcb_percent(out, value);

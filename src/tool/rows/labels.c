@@ -134,8 +134,8 @@ static void add_needed(struct gcb_label *one, const char *brief, const struct gc
     }
 }
 
-/* Appends the first other main parameter that has at most GCB_LABEL_COLUMNS bytes with the method's
- * name and a colon. */
+/* Appends the first main parameter that the label lacks and that fits: the method's name, a colon
+ * and the parameter have at most GCB_LABEL_COLUMNS bytes. */
 static void add_first(struct gcb_label *one, const char *brief)
 {
     const char *at = brief;
@@ -167,7 +167,7 @@ void gcb_label_all(struct gcb_label *items, size_t count)
 
 struct gcb_label *gcb_label_methods(const struct gcb_method *first, size_t stride, size_t count)
 {
-    enum { SPEC = 1024 }; /* bytes for a full spec, which lies behind the labels */
+    enum { SPEC = 1024 }; /* bytes for a full spec; the specs are stored after the labels */
     struct gcb_label *items = gcb_must_zero(count, sizeof(*items) + SPEC);
     char *spec = (char *)(items + count);
 

@@ -20,7 +20,8 @@ struct reading {
     unsigned records; /* the records to visit */
 };
 
-/* Sets a message with the name of the file and, after the first line was read, the line. */
+/* Sets a message with the name of the file and the number of the current line, if there is one.
+ * Returns `status`. */
 static int fail(const struct reading *r, int status, const char *what, struct gcb_diag *diag)
 {
     return r->number
@@ -97,7 +98,7 @@ static bool is_possible_integer(unsigned records, const json_t *value)
     /* gcb_row_u64 writes a number from 2^63 on as a real */
     if (json_is_integer(value) || number >= 0x1p63)
         return true;
-    /* the bytes of a training are shares of messages, added up */
+    /* the bytes of a training are shares of messages, added up, so they may have fractions */
     return json_is_number(value) && records & GCB_RECORD_BIT(GCB_RECORD_TRAINING);
 }
 
@@ -113,7 +114,7 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
         return json_is_boolean(value);
     case GCB_TYPE_OBJECT:
         return json_is_object(value);
-    case GCB_TYPE_LIST: /* only a list with a unit has numbers */
+    case GCB_TYPE_LIST: /* a list with a unit has only numbers */
         for (size_t i = 0; *info->unit && i < json_array_size(value); i++)
             possible &= json_number_value(json_array_get(value, i)) >= 0.0;
         return possible && json_is_array(value);

@@ -19,7 +19,7 @@
  */
 #define GCB_RESULTS_LINE (UINT64_C(64) << 20)
 
-/* A row, valid only during the call. */
+/* A row, valid only during the call of gcb_results_visit_fn. */
 struct gcb_results_row {
     const json_t *json;   /* an object */
     const char *record;   /* the field `record` of the row */
@@ -59,7 +59,8 @@ int gcb_results_read(FILE *file, const char *path, unsigned records, gcb_results
 const char *gcb_results_text(const json_t *row, enum gcb_field field);
 double gcb_results_real(const json_t *row, enum gcb_field field);
 /* Like gcb_results_real, but returns 0 for a number nearer to 0 than 1e-30, and NAN for one
- * further than 1e30. So products and ratios of a few numbers from an untrusted file are finite. */
+ * further than 1e30. So products of a few numbers from an untrusted file are finite, and ratios
+ * too if the divisor is not 0. */
 double gcb_results_amount(const json_t *row, enum gcb_field field);
 uint64_t gcb_results_u64(const json_t *row, enum gcb_field field);
 bool gcb_results_bool(const json_t *row, enum gcb_field field);

@@ -20,7 +20,8 @@ struct gcb_row {
     json_t *json; /* owned */
 };
 
-/* Starts {"record": record, "schema": 1}. */
+/* Starts a row with the fields `record` and `schema` (1). The caller releases it with
+ * gcb_row_fini. */
 void gcb_row_init(struct gcb_row *row, enum gcb_record record);
 /* Releases the JSON object. A zeroed row is fine. */
 void gcb_row_fini(struct gcb_row *row);
@@ -40,16 +41,18 @@ void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, b
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Stores an array of texts; NULL is stored as null. */
 void gcb_row_texts(struct gcb_row *row, enum gcb_field field, char *const *texts, int count);
-/* Stores any JSON value, and takes over its reference. NULL: jansson found no memory for it. */
+/* Stores any JSON value, and takes over its reference. A NULL value ends the process, because
+ * jansson returns NULL if there is no memory. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
-/* Append a value to an array, and set a field of an object, in the same way. */
+/* Append a value to an array, and set a field of an object. They treat `value` as gcb_row_json
+ * does. */
 void gcb_json_append(json_t *array, json_t *value);
 void gcb_json_set(json_t *object, const char *key, json_t *value);
-/* Returns a copy, which is never NULL. */
+/* Returns a deep copy, which is never NULL. The caller owns the reference. */
 json_t *gcb_json_copy(const json_t *value);
 
-/* Sets `method`, `spec` (GCB_SPEC_FULL, cut to 511 bytes) and `params` (an object of all parameters
- * that have an effect). */
+/* Sets `method`, `spec` (GCB_SPEC_FULL, cut to 511 bytes) and `params` (an object of the parameters
+ * that a full spec shows). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
 /* Make values for arrays and nested objects, as gcb_row_text and gcb_row_real store them. The

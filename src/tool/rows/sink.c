@@ -74,15 +74,15 @@ static void write_value(FILE *f, const json_t *value)
         gcb_real_text(text, json_real_value(value));
         /* 5.0, not 5, so that readers see a real */
         fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
-    } else if (json_dumpf(value, f, JSON_ENCODE_ANY) && !ferror(f)) { /* flush reports errors */
+    } else if (json_dumpf(value, f, JSON_ENCODE_ANY) && !ferror(f)) { /* flush reports f's errors */
         gcb_no_memory();
     }
 }
 
 /* ---- csv and tsv ---- */
 
-/* Writes a text as csv or tsv. A text that begins like a formula gets a quote in front, because
- * spreadsheets would run it. Rows hold tabs and newlines escaped. */
+/* Writes a text as csv or tsv. A text that begins like a formula gets an apostrophe in front,
+ * because spreadsheets would run it. Rows hold tabs and newlines escaped. */
 static void write_text(FILE *f, const char *text, char separator)
 {
     const char *guard = *text && strchr("=+-@", *text) ? "'" : "";

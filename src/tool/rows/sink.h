@@ -31,7 +31,7 @@ struct gcb_sink;
  * Creates a sink; for csv and tsv it also writes the header. `name` is what messages call the
  * stream. `file` and `name` are borrowed. csv and tsv show only rows of `records`, a set of
  * GCB_RECORD_BIT, in the columns of gcb_field_columns. A cell is empty if its row does not have the
- * field, or has null there. GCB_E_IO: *out is unchanged.
+ * field, or has null, a list or an object there. GCB_E_IO: *out is unchanged.
  */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
                     unsigned records, struct gcb_diag *diag);

@@ -17,7 +17,7 @@ struct gcb_table {
     size_t count;
     const char **cells; /* row after row; the texts are in `strings` */
     struct gcb_strings strings;
-    size_t used, cap; /* of cells */
+    size_t used, cap; /* number of cells; cells that `cells` has room for */
 };
 
 /* A table that is being printed. */

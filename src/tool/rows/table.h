@@ -19,22 +19,23 @@ struct gcb_table_column {
      * then stands on lines of its own, broken after commas. Long text of another column is cut in
      * the middle: "layers..weight". */
     bool elastic;
-    /* The table does not use this: which field the caller shows in this column. GCB_FIELD_NONE: it
-     * shows another text. */
+    /* The field that the caller shows in this column; GCB_FIELD_NONE: another text. The table does
+     * not read this member. */
     enum gcb_field field;
 };
 
 struct gcb_table;
 
 #define GCB_TABLE_COLUMNS 32 /* most columns of a table */
-/* Creates a table without rows. `columns` is borrowed as long as the table. */
+/* Creates a table without rows. `columns` is borrowed as long as the table. The caller frees the
+ * table with gcb_table_destroy. */
 struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count);
 /* Adds the next cell, from the left; after the last column a new row begins. NULL is shown as
  * "-". */
 void gcb_table_cell(struct gcb_table *table, const char *text);
 /* Adds a row that is only a text: a title of the rows below it. Call it after a whole row. */
 void gcb_table_title(struct gcb_table *table, const char *text);
-/* Returns the number of whole rows, with the titles. */
+/* Returns the number of whole rows, including rows of gcb_table_title; 0 for a NULL table. */
 size_t gcb_table_rows(const struct gcb_table *table);
 
 /*
