@@ -212,7 +212,8 @@ char *gcb_answer_text(char *out, size_t size, const struct gcb_answer *a)
 
 /* ---- rows ---- */
 
-/* Sets three fields of the row to an item, or to null if `at` is SIZE_MAX. */
+/* Sets fields of the row to the name, error and gain of item `at`, or to null if `at` is
+ * SIZE_MAX. */
 static void put_item(struct gcb_row *row, const struct gcb_answer *a, size_t at,
                      enum gcb_field name, enum gcb_field error, enum gcb_field gain)
 {

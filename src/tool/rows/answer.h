@@ -73,8 +73,8 @@ struct gcb_answer {
 
 /* Returns the kind of the item's error, which must be known. */
 enum gcb_error_kind gcb_answer_kind(const struct gcb_answer *a, const struct gcb_answer_item *item);
-/* True if the item may be recommended: it is no baseline, its error is known, and it has a memory
- * if its error lasts. */
+/* True if the item is no baseline, its error is known, and it has a memory if its error lasts.
+ * Other items are never recommended. */
 bool gcb_answer_usable(const struct gcb_answer *a, const struct gcb_answer_item *item);
 /* Returns what items are compared by: `step`, or `gain` if `step` is unknown. */
 double gcb_answer_worth(const struct gcb_answer_item *item);
