@@ -10,7 +10,7 @@ enum gcb_per { GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP, GCB_PER_WORKER };
 
 /* A group of messages, with a tally for each method. */
 struct gcb_group {
-    char *name; /* name of the first message, without its worker; not escaped */
+    char *name; /* gcb_run_trial.name of the first message; not escaped */
     uint64_t step;
     uint32_t worker;           /* step and worker of the first message */
     struct gcb_tally *tallies; /* one for each method */
@@ -34,15 +34,15 @@ void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 
 /* Adds the trial's tally to the group of its message, which is created if needed. With
  * GCB_PER_MESSAGE, the trials of a message must follow each other: gcb_run must run without
- * `groups`. */
+ * gcb_run_config.groups. */
 void gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial);
 
 /* Sorts groups by a figure of method 0: the largest first, and groups without the figure last.
  * Equal groups keep their order. */
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
-/* Sorts the totals of a result by the rule of gcb_groups_sort. Writes their indices to `order`,
- * which has room for result->method_count. */
+/* Writes the indices of a result's totals to `order`, in the order of gcb_groups_sort. `order` has
+ * room for result->method_count. */
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
 /* A tensor's part of a method's squared error, summed over steps and workers. */
@@ -53,7 +53,7 @@ struct gcb_loss {
 
 /* Adds the squared error of a trial to the group of its tensor. If the message covers several
  * tensors, measures the error of each tensor again and adds it to the tensor's group. `losses` was
- * made with GCB_PER_TENSOR. Returns errors of reading. */
+ * made with GCB_PER_TENSOR. `config` gives the kernels and threads. Returns errors of reading. */
 int gcb_losses_add(struct gcb_groups *losses, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag);
@@ -79,7 +79,7 @@ struct gcb_shapes_config {
 
 struct gcb_shapes;
 
-/* Starts without messages. */
+/* Copies *config. The caller frees the shapes with gcb_shapes_destroy. */
 struct gcb_shapes *gcb_shapes_create(const struct gcb_shapes_config *config);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
 

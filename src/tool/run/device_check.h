@@ -44,7 +44,8 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
  * Checks that the CPU decodes the device's message to the bits of c->decoded. With
  * GCB_CAP_DEVICE_MATH the decoded values may differ by GCB_DECODERS_APART, and the error of the
  * CPU's message must be within GCB_MESSAGES_APART of `error`, which is the error of c->decoded.
- * Stores the sizes of the message's parts in *parts.
+ * Both limits allow for the rounding that gcb_device_share subtracts. Overwrites c->scratch. Stores
+ * the sizes of the message's parts in *parts.
  */
 int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_fidelity *error,
                             struct gcb_message_parts *parts, struct gcb_diag *diag);

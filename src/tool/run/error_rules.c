@@ -18,8 +18,9 @@ static double number(const struct gcb_rule_input *in, const char *key)
 /* ---- range floats: a relative error in a range, an absolute error below it ---- */
 
 /* The error is relative between the values of the smallest and the largest code of the message's
- * format. Larger elements may be clamped. Below 2^-126 the error is absolute, because the steps
- * between values are not smaller there (kernels/range/range_elem.h). */
+ * format. Larger elements may be clamped. Below the smallest code the error is absolute. Below
+ * 2^-126 it is too, because the steps between values are not smaller there
+ * (kernels/range/range_elem.h). Returns false if the message has no scale. */
 static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
@@ -99,7 +100,7 @@ static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each,
     struct bucket b = {0, 0, 0.0, 0.0};
 
     while (next_bucket(&b, in)) {
-        /* the message has the norm as a float32 */
+        /* the message has the norm as a float32, which is at most FLT_MAX */
         const double norm = by_l2_norm(in) ? fmin(sqrt(b.energy), FLT_MAX) : b.max;
         const double step = norm / s; /* distance between two levels */
 
@@ -233,7 +234,7 @@ struct small_float {
     float largest;
 };
 
-/* Returns the distance between the values of a format around t, which is at least 0. */
+/* Returns the distance between the values of a format around t, for a t of at least 0. */
 static double step_at(const struct small_float *f, double t)
 {
     const int exponent = t > 0.0 ? ilogb(t) : f->least;
@@ -260,7 +261,7 @@ static double power_scale(const struct gcb_rule_input *in, const struct small_fl
     return ldexp(1.0, exponent > -127 ? exponent : -127);
 }
 
-/* Returns the scale of a block, or 0 if it is so small that its elements may become zeros.
+/* Returns the scale of a block, or 0 if the scale is so small that elements may become zeros.
  * `shared`: the method's parameter `scale`. `most` and `all`: the largest magnitudes of block and
  * tensor. */
 static double block_scale(const struct gcb_rule_input *in, const struct small_float *f,
@@ -342,7 +343,7 @@ static bool visit_small(const struct gcb_rule_input *in, gcb_element_fn *each, v
 }
 
 /* Visits elements that become codes from 0 to 2^bits - 1, a step apart. With offset=minimum, code 0
- * is the block's minimum; otherwise the code `zero` is 0. */
+ * is the block's minimum; otherwise the code `zero` stands for 0.0. */
 static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     const bool drawn = gcb_error_rule_of(in->method)->drawn, minimum = number(in, "offset") != 0.0;
@@ -491,7 +492,7 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
         (1.0 + rounding) * (1.0 + rounding) + 1e-6, "squared error over squared norm");
 }
 
-/* ---- rotation: the scale of a rotated block, which is rounded ---- */
+/* ---- rotation: norms and errors with the scales `unbiased` and `least` ---- */
 
 static bool rotates(const struct gcb_method *m)
 {
@@ -543,7 +544,7 @@ const struct gcb_promise gcb_promises_error[] = {
  */
 
 #define RUNS 32 /* number of seeds */
-/* A check uses at most this many elements, from the start of the tensor. */
+/* A check over RUNS seeds uses at most this many elements, from the start of the tensor. */
 #define SAMPLE (UINT64_C(1) << 20)
 
 /* Returns the input of a drawn rule, which does not read the message. */
@@ -747,8 +748,8 @@ static double sharing_elements(const float *x, uint64_t n)
     return fourth > 0.0 ? second * second / fourth : 0.0;
 }
 
-/* The squared error of the mean of RUNS decoded tensors is 1/RUNS of that of one if there is no
- * bias. Twice as much is allowed. */
+/* Without a bias, the mean of RUNS decoded tensors has 1/RUNS of the squared error of one decoded
+ * tensor. Twice as much is allowed. */
 static enum gcb_promise_status check_averages_out(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count < SAMPLE ? c->job.config.env.count : SAMPLE;
@@ -787,7 +788,7 @@ struct squared {
     const float *x;
 };
 
-/* Adds the squared error of an element, which is up^2 or down^2. */
+/* Adds the squared error of an element, which is up^2 or down^2, or without a draw fixed^2. */
 static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     struct squared *s = ctx;

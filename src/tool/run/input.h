@@ -35,7 +35,8 @@ void gcb_compute_env(struct gcb_codec_env *env, const struct gcb_compute *comput
 
 /* Sets what gcb_compute_env sets, and the count, shape, rank, joined shapes, role and path of
  * `env`. A message of several tensors has no shape and the role "hidden". A message of a sample
- * (plan->data) has no shape. The path is from gcb_plan_name. */
+ * (plan->data) has no shape. The path is from gcb_plan_name. Shape, joined shapes and path are
+ * borrowed from the source and the plan. */
 void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
                   const struct gcb_source *source, const struct gcb_message_plan *plan,
                   const struct gcb_output_layers *layers);
@@ -86,7 +87,8 @@ struct gcb_nonfinite_scan {
 };
 
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`
- * has room for the largest of these tensors. Returns errors of reading. */
+ * has room for the largest of these tensors. Returns errors of reading. Release *out with
+ * gcb_nonfinite_scan_fini, also after a failure. */
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, const bool *only,
                        float *buffer, const struct gcb_kernels *kernels,
                        const struct gcb_watch *watch, struct gcb_diag *diag);

@@ -279,7 +279,7 @@ static void run_narrow(struct gcb_kernel_job *job)
     job->number = narrow(job->bytes, job->x, job->n);
 }
 
-/* Converts from bfloat16 if param is not 0, and otherwise from float16. */
+/* Prepares a conversion from bfloat16 if param is not 0, and otherwise from float16. */
 static void prepare_widen(struct gcb_kernel_job *job)
 {
     const struct gcb_convert_fns *f = &job->kernels.convert;
@@ -473,7 +473,7 @@ static void run_inverse(struct gcb_kernel_job *job)
 
 /* ---- hadamard ---- */
 
-/* Transforms zeros in place, because other values would overflow after many calls. */
+/* The kernel transforms zeros in place, because other values would overflow after many calls. */
 static void prepare_transform(struct gcb_kernel_job *job)
 {
     job->y = take(job, job->n * sizeof(float));
@@ -634,7 +634,7 @@ static void prepare_add(struct gcb_kernel_job *job)
     job->written = job->n * sizeof(float);
 }
 
-/* Adds `param` floats at each position. */
+/* The kernel adds `param` floats at each position. */
 static void prepare_scatter(struct gcb_kernel_job *job)
 {
     prepare_positions(job, job->param);

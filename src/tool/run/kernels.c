@@ -108,7 +108,7 @@ struct bench {
     struct gcb_samples samples;
     struct gcb_kernels best; /* the fastest variants */
     size_t done, total;      /* cases; each counts once for each size */
-    bool stopped;            /* the observer stopped the run */
+    bool stopped;            /* the watch stopped the run */
 };
 
 /* The calls of one sample. */
@@ -201,7 +201,7 @@ static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned all
         if ((isas[i].flags & isas[isa].flags) != isas[i].flags)
             continue;
         gcb_kernels_init(&other, isas[i].flags);
-        /* all members of struct gcb_kernels are pointers to functions, of one size */
+        /* c->offset is that of a pointer to a function, and all such pointers have one size */
         if (memcmp((const char *)&own + c->offset, (const char *)&other + c->offset,
                    sizeof(gcb_philox_bytes_fn *)) == 0)
             return false;

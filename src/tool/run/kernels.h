@@ -10,8 +10,8 @@
 
 /*
  * Measures the throughput of the functions in kernels/ on one thread, each variant separately. The
- * cases cover every function in struct gcb_kernels, and the transforms. docs/method.md says which
- * bytes count.
+ * cases cover every function in struct gcb_kernels; those of the FFT only as parts of whole
+ * transforms. docs/method.md says which bytes count.
  */
 enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
@@ -73,8 +73,8 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
 
-/* Returns the bytes of the buffer with which to measure `bandwidth`: as large as the largest array
- * of a case, at least 128 MiB. */
+/* Returns the bytes of the buffer with which to measure `bandwidth`: as large as an array of
+ * GCB_KERNEL_MEMORY, at least 128 MiB. */
 uint64_t gcb_kernels_bandwidth_bytes(void);
 
 /* Makes a `kernel` row (docs/rows.md), with or without the samples. Release it with
@@ -90,7 +90,7 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
 
 /*
  * A case at one size, with its arrays. The caller sets the members up to `first`, and `elements` to
- * n. The others start at 0, and members that `prepare` does not set stay 0.
+ * n. The others start at 0, and stay 0 unless `prepare` or `run` sets them.
  */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest variant while `prepare` runs */
@@ -106,8 +106,7 @@ struct gcb_kernel_job {
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes that one call reads and writes */
-    /* the output, equal for all variants; NULL: no output or several, or the kernel works in
-     * place */
+    /* an output that must be equal for all variants; NULL: none is compared */
     void *out;
     size_t out_bytes;
 
@@ -117,7 +116,9 @@ struct gcb_kernel_job {
     uint32_t *pos;
     uint8_t *bytes;
     uint8_t *random;
-    float *step; /* values of the levels; 2^param entries */
+    /* dither: values of the levels, 2^param entries; block: 5 floats for each block, see
+     * block_integers */
+    float *step;
     struct gcb_fft *fft;
     struct gcb_dither dither;
     struct gcb_range_format format;
@@ -138,8 +139,9 @@ struct gcb_kernel_case {
     const char *family, *name;
     size_t offset; /* where struct gcb_kernels has the function, or GCB_KERNEL_LIBRARY */
     unsigned param;
-    void (*prepare)(struct gcb_kernel_job *job); /* allocates the arrays */
-    void (*run)(struct gcb_kernel_job *job);     /* makes one call over all n floats */
+    void (*prepare)(
+        struct gcb_kernel_job *job); /* allocates and fills the arrays; sets `out` and the bytes */
+    void (*run)(struct gcb_kernel_job *job); /* makes one call over all n floats */
 };
 
 /* The table of cases. A case whose name is NULL ends it. */
