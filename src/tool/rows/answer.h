@@ -6,7 +6,7 @@
 /*
  * The answers of commands: which method to use, for fewer bytes or for a faster exchange. No error
  * predicts how well a network trains (docs/payoff.md), so an answer first finds the best method for
- * each of these kinds of errors.
+ * each of the first three of these kinds of errors.
  */
 enum gcb_error_kind {
     GCB_ERROR_EXACT, /* the error is small: the method is nearly exact */
@@ -21,7 +21,8 @@ enum gcb_error_kind {
 extern const char *const gcb_error_kinds[GCB_ERROR_KINDS];
 
 /* The largest errors that count as nearly exact and as noise, if the user gives no other limits,
- * and the largest part of a noise that may last. docs/payoff.md has their reasons. */
+ * and the largest lasting part of an error that counts as noise. All are relative L2 errors;
+ * docs/payoff.md has their reasons. */
 #define GCB_ERROR_EXACT_MOST 0.05
 #define GCB_ERROR_NOISE_MOST 0.35
 #define GCB_ERROR_LASTING_MOST 0.05

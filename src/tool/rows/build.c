@@ -16,7 +16,7 @@ static size_t padded(size_t bytes)
 }
 
 /* Copies the build id from a segment of ELF notes to `out` in hexadecimal. Returns false if the
- * segment has none of at most ID_BYTES bytes. */
+ * segment has no build id of at most ID_BYTES bytes. */
 static bool read_notes(char out[2 * ID_BYTES + 1], const unsigned char *p, size_t size)
 {
     ElfW(Nhdr) note;

@@ -100,8 +100,8 @@ size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
 /* Writes a number to `out` (32 bytes) as tables show it (gcb_show_number). If that is longer than
- * `width` columns (0: no limit), writes the value in bytes, in seconds or as a share, without the
- * unit, as gcb_number_within does. Returns out. */
+ * `width` columns (0: no limit), writes the value as rows have it, without a unit, by
+ * gcb_number_within. Returns out. */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
 /* Writes a number to `out` (32 bytes) as tables show a field with this `show`, without a limit on
  * its width; "-" if the number is not finite. A GCB_SHOW_SIZE must be finite. Returns out. */

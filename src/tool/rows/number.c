@@ -101,8 +101,8 @@ char *gcb_seconds(char *out, double seconds)
         snprintf(out, GCB_NUMBER_TEXT, seconds == 0.0 ? "0 s" : "-");
         return out;
     }
-    for (; seconds > 0.0 && seconds < 0.9995 && unit < 3;
-         unit++) /* 0.9996 s is "1.000 s", not "1000 ms" */
+    /* 0.9996 s is "1.000 s", not "1000 ms" */
+    for (; seconds > 0.0 && seconds < 0.9995 && unit < 3; unit++)
         seconds *= 1000.0;
     snprintf(out, GCB_NUMBER_TEXT, "%s %s", gcb_number(number, seconds, 3), units[unit]);
     return out;

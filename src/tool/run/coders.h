@@ -36,8 +36,8 @@ int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
                        struct gcb_diag *diag);
 
 /* Sets *out to a decoder for this message, from the cache or new. `config` gives kernels, queue,
- * FFT engine, probe and limits of a new decoder; everything else comes from the message's
- * header. */
+ * FFT engine, probe and limits of a new decoder; its place must be NULL, so the decoder runs on the
+ * CPU. Everything else comes from the message's header. */
 int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
                        size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
 

@@ -77,13 +77,13 @@ uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernel
 /* Sets infinities and NaNs in x[0..n) to 0. Returns their number. */
 uint64_t gcb_nonfinite_zero(float *x, uint64_t n);
 
-/* The infinities and NaNs of a whole dump. Starts zeroed. */
+/* The infinities and NaNs of the scanned tensors. Starts zeroed. */
 struct gcb_nonfinite_scan {
     uint64_t tensors; /* number of tensors with an infinity or NaN */
     uint64_t *steps;  /* the step_count steps that have such a tensor, ascending, without repeats */
     size_t step_count, step_cap;
     bool stopped;   /* the watch ended the scan early, which is no error */
-    char text[360]; /* the first few, cut: "step 0 worker 1 fc.weight (3 of 100), ..." */
+    char text[360]; /* the first three, cut: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`

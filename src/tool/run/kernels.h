@@ -42,7 +42,7 @@ struct gcb_kernel_result {
     uint64_t bytes;                    /* bytes that one call reads and writes */
     uint64_t calls;                    /* number of calls that each sample times */
     const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
-    double gbps;                       /* 4 * elements / median / 1e9 */
+    double gbps;                       /* throughput: 4 bytes for each of `elements` */
     double spread;  /* half the width of the median's interval, divided by the median; may be NAN */
     double speedup; /* the C variant's median divided by this median; NAN for C and FFTW */
     /* least time that memory allows, divided by the median; NAN except for GCB_KERNEL_MEMORY with a
@@ -93,12 +93,14 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result
  * n. The others start at 0, and stay 0 unless `prepare` or `run` sets them.
  */
 struct gcb_kernel_job {
-    struct gcb_kernels kernels; /* the timed variant; the fastest variant while `prepare` runs */
-    size_t offset;              /* as in struct gcb_kernel_case */
-    size_t n;                   /* floats in one call; for the bench a power of two from 4096 on */
-    unsigned param;             /* parameter of the case; tests also use others */
-    float norm;                 /* norm of the levels, for the family dither */
-    float weight;               /* weight of a message, for additions */
+    /* the variant that `run` calls; while `prepare` runs, the fastest variant for the bench, C for
+     * tests */
+    struct gcb_kernels kernels;
+    size_t offset;  /* as in struct gcb_kernel_case */
+    size_t n;       /* floats in one call; for the bench a power of two from 4096 on */
+    unsigned param; /* parameter of the case; tests also use others */
+    float norm;     /* norm of the levels, for the family dither */
+    float weight;   /* weight of a message, for additions */
     /* fills an input; NULL: random floats between -1 and 1 */
     void (*fill)(float *x, size_t n, unsigned seed);
     size_t guard, tail; /* bytes in front of each array and after it, which are set to 0xa5 */
@@ -139,8 +141,8 @@ struct gcb_kernel_case {
     const char *family, *name;
     size_t offset; /* where struct gcb_kernels has the function, or GCB_KERNEL_LIBRARY */
     unsigned param;
-    void (*prepare)(
-        struct gcb_kernel_job *job); /* allocates and fills the arrays; sets `out` and the bytes */
+    /* allocates and fills the arrays; sets `out` and the bytes */
+    void (*prepare)(struct gcb_kernel_job *job);
     void (*run)(struct gcb_kernel_job *job); /* makes one call over all n floats */
 };
 
