@@ -13,10 +13,10 @@ struct verify {
     const struct gcb_verify_config *config;
     const struct gcb_verify_observer *observer;
     struct gcb_verify_result *result;
-    float *x;          /* the current message */
+    float *x;          /* elements of the current message; room for the largest one */
     double start;      /* start of the run, by gcb_clock */
     double work, done; /* for progress: weight of all messages and methods, and of those done */
-    struct gcb_place place; /* of config->compute.device */
+    struct gcb_place place; /* where coders work on config->compute.device; unused on the CPU */
     bool undelivered;       /* the observer failed, not the method or the tensor */
 };
 
@@ -31,8 +31,8 @@ static int compare_sizes(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Moves the first, the middle and the last message of a sorted list to its front. Returns their
- * number, which is less than three in a shorter list. */
+/* Keeps only the first, the middle and the last message of a sorted list, and moves them to its
+ * front. A list of fewer than three messages stays. Returns the number of messages kept. */
 static size_t pick_three(struct gcb_message_plan *list, size_t count)
 {
     if (count < 3)
@@ -50,12 +50,11 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
     size_t count = 0;
 
     for (size_t i = 0; i < layout->count; i++) {
-        const struct gcb_message_plan m =
-            list[i]; /* a copy, because list[count] may be this message */
-        const bool first = m.step == step && m.worker == worker;
+        const struct gcb_message_plan *m = &list[i];
+        const bool first = m->step == step && m->worker == worker;
 
-        if (m.count > 0 && !m.dense && (all || first))
-            list[count++] = m;
+        if (m->count > 0 && !m->dense && (all || first))
+            list[count++] = *m;
     }
     layout->count = count;
     if (count == 0)
@@ -88,7 +87,8 @@ static void send_note(struct verify *v, enum gcb_verify_event event,
 
 /* ---- one message ---- */
 
-/* True if the user has interrupted the run or the budget is spent. */
+/* True if no further check may start: the watch has ended the run, or the budget is spent. Also
+ * notes an interruption in the result. */
 static bool must_stop(struct verify *v)
 {
     v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
@@ -96,8 +96,8 @@ static bool must_stop(struct verify *v)
            (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
 }
 
-/* Reads a message to v->x. Sets *take to false if the message is left out, because it holds
- * infinities or NaNs. */
+/* Reads a message to v->x. If it holds infinities or NaNs, the policy decides: they become 0, or
+ * *take becomes false and a note says that the message is left out, or the run fails. */
 static int read_message(struct verify *v, const struct gcb_message_plan *plan, bool *take,
                         struct gcb_diag *diag)
 {
@@ -135,7 +135,8 @@ static void show_progress(const struct verify *v, double more)
     gcb_watch_show(&v->observer->watch, (v->done + more) / v->work);
 }
 
-/* Checks all promises that bind the case's method. *check has the message and the method. */
+/* Checks the promises that bind the case's method, and reports each outcome. Stops early, with a
+ * note, if the run must end. The caller has set the message and the method in *check. */
 static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
@@ -160,7 +161,7 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
         check->outcome = c->outcome;
         v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
         if (v->result->interrupted && check->outcome.status == GCB_PROMISE_BROKEN) {
-            /* the signal ended a plug-in */
+            /* Ctrl-C ends plug-ins too, so the method may have kept its promise */
             send_note(v, GCB_VERIFY_UNREACHED, check->plan, check->method);
             return 0;
         }
@@ -176,13 +177,14 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
     return err;
 }
 
-/* Reports a plug-in that makes no coder for the message: its first promise counts as broken. */
+/* Reports a plug-in that makes no coder for the message: its first promise counts as broken. But
+ * after an interruption, which ends plug-ins too, only a note is sent. */
 static int report_start(struct verify *v, struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     int err;
 
     v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);
-    if (v->result->interrupted) { /* the signal ended the plug-in */
+    if (v->result->interrupted) {
         send_note(v, GCB_VERIFY_UNREACHED, check->plan, check->method);
         return 0;
     }
@@ -229,8 +231,8 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
-/* If `err` says that the device lacks the method, sends a note and returns 0, so that the other
- * methods go on. Otherwise returns `err`. */
+/* If `err` says that the device lacks the method or a library for it, sends a note and returns 0,
+ * so that the other methods are still checked. Otherwise returns `err`. */
 static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
                         int err, const struct gcb_diag *diag)
 {

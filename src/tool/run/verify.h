@@ -8,14 +8,14 @@
 #include "src/tool/run/rows.h"
 
 /*
- * Chooses the messages to check and removes all others from a layout. Empty and dense messages are
- * removed. Without `all`, only the smallest, the median and the largest message of the first step
- * and worker stay. Numbers the messages from 0, in the order in which they are checked.
- * GCB_E_INVALID: no message is left.
+ * Chooses the messages to check and removes all others from a layout. Empty messages, and dense
+ * messages (sent as fp32, whatever the method), are removed. Without `all`, only the smallest, the
+ * median and the largest message of the first step and worker stay. Numbers the messages from 0, in
+ * the order in which they are checked. GCB_E_INVALID: no message is left.
  */
 int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag);
 
-/* How to check the promises of methods. */
+/* What to check, and how. Pointers are borrowed. */
 struct gcb_verify_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;  /* from gcb_verify_choose; a shard may have no message */
@@ -28,22 +28,22 @@ struct gcb_verify_config {
     double budget; /* seconds after which no check starts; 0: no limit */
 };
 
-/* A promise of a method that was checked on a message. */
+/* The outcome of checking one promise of a method on a message. Lasts until `check` returns. */
 struct gcb_verify_check {
     const struct gcb_message_plan *plan;
     const char *file; /* file of the message's first tensor; not escaped */
     const char *name; /* name of the message; not escaped */
-    size_t method;    /* index */
+    size_t method;    /* index in config->methods */
     const struct gcb_promise *promise;
     struct gcb_promise_outcome outcome;
     double seconds; /* duration of the check */
 };
 
-/* What a note tells: before any check, which messages will be checked; later, what was not
- * checked. */
+/* What a note tells. GCB_VERIFY_CHOSEN comes for each message before the first check; the others
+ * say later what was not checked. */
 enum gcb_verify_event {
-    GCB_VERIFY_CHOSEN,    /* the message will be checked */
-    GCB_VERIFY_LEFT_OUT,  /* the message holds infinities or NaNs */
+    GCB_VERIFY_CHOSEN,    /* the message was chosen by gcb_verify_choose */
+    GCB_VERIFY_LEFT_OUT,  /* not checked, because the message holds infinities or NaNs */
     GCB_VERIFY_NOT_THERE, /* the device does not have the method, or lacks a library for it */
     GCB_VERIFY_UNREACHED, /* the run ended before the method's last check of the message */
     GCB_VERIFY_EVENTS
@@ -52,13 +52,14 @@ struct gcb_verify_note {
     enum gcb_verify_event event;
     const struct gcb_message_plan *plan;
     const char *name; /* name of the message; not escaped */
-    size_t method;    /* index; only with GCB_VERIFY_NOT_THERE and GCB_VERIFY_UNREACHED */
+    size_t method;    /* index in config->methods; 0 for CHOSEN and LEFT_OUT */
 };
 
 struct gcb_verify_observer {
+    /* Receives each outcome. An error ends the run. */
     int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
     void (*note)(void *ctx, const struct gcb_verify_note *note); /* may be NULL */
-    void *ctx;                                                   /* of `check` and `note` */
+    void *ctx;                                                   /* passed to `check` and `note` */
     struct gcb_watch watch;
 };
 
@@ -73,11 +74,12 @@ struct gcb_verify_result {
 /*
  * Checks every promise that binds a method, on all messages of the layout, until the budget is
  * spent or the watch ends the run. A broken promise is not an error, nor is a device that lacks a
- * method or its library (GCB_VERIFY_NOT_THERE). GCB_E_NONFINITE: a message holds infinities or
- * NaNs, and the policy is GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM, GCB_E_BACKEND: the device or
- * memory failed, or a library is missing on the CPU, which says nothing about the method. Also
- * returns the error of creating a coder (but then the first promise of a plug-in counts as broken),
- * and errors of reading and of the observer.
+ * method or its library (GCB_VERIFY_NOT_THERE). If a plug-in makes no coder for a message, its
+ * first promise counts as broken. Errors:
+ *   - GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is GCB_POLICY_ERROR;
+ *   - GCB_E_DEVICE, GCB_E_NOMEM: the device failed, or there is too little memory;
+ *   - GCB_E_BACKEND: a library is missing on the CPU;
+ *   - any other error of making a coder, of reading, or of the observer.
  */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
