@@ -7,9 +7,10 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/read/layout.h"
 
-/* Which settings are searched on the whole input, in the order of their cost on the sample: */
-#define WHOLE_METHOD 4       /* at most this many settings of a method */
-#define WHOLE_COMPOSITION 12 /* at most this many compositions */
+/* Limits on the settings that are searched on the whole input. The settings that cost least on the
+ * sample come first. */
+#define WHOLE_METHOD 4       /* most settings of a method for a goal */
+#define WHOLE_COMPOSITION 12 /* most compositions for a goal */
 /* The second setting of a method is searched together with the best one if it costs less than this
  * many times as much. */
 #define WHOLE_NEAR 1.05
@@ -20,16 +21,16 @@
 /* The settings of a family that may be searched on the whole input. */
 struct shortlist {
     size_t at[WHOLE_COMPOSITION]; /* indices in the descent on the sample, cheapest first */
-    size_t count, tried;          /* the first `tried` were searched on the whole input */
+    size_t count, tried;          /* the first `tried` were given to chooser.whole */
     bool left_out;                /* the method is far worse than the best one */
 };
 
 struct chooser {
     struct gcb_choice *c;
-    struct gcb_run_config config;  /* runs on the whole input */
-    struct gcb_run_config sampled; /* runs on the sample; on the whole input if that is small */
+    struct gcb_run_config config;  /* for runs on the whole input */
+    struct gcb_run_config sampled; /* for runs on the sample; equal to `config` without a sample */
     struct gcb_sample sample;
-    struct shortlist *lists;  /* for each family; NULL: there is no sample */
+    struct shortlist *lists;  /* for each family; NULL until the sample has been searched */
     struct gcb_descent whole; /* the settings of the lists, searched on the whole input */
     const struct gcb_watch *watch;
     bool *interrupted;
@@ -93,8 +94,8 @@ static double sample_cost(const struct chooser *h, size_t family, size_t k)
 }
 
 /* Lists the settings of each family that may be searched on the whole input. The list of
- * compositions begins with the best three. Each later one has another transform, other values or
- * other bits than all before it. */
+ * compositions begins with the best three. Each later composition differs in its transform, values
+ * or bits from every composition before it. */
 static void make_lists(struct chooser *h)
 {
     const struct gcb_descent *d = &h->c->descent;
@@ -139,10 +140,10 @@ static void leave_out(struct chooser *h)
 }
 
 /* True if setting tried + k of a list should be searched in this round. The first round takes the
- * best setting, the best three compositions, and a second setting that is almost as good as the
- * best. A later round takes at most three settings that promise more on the sample than any setting
- * reached on the whole input: few bits that suffice for the sample may be too few for the wider
- * range of values in the whole input. */
+ * best three compositions, or of a method the best setting, and the second if it is almost as good.
+ * A later round takes at most three settings, each cheaper on the sample than any setting was on
+ * the whole input. The order may change there: for example, few bits that suffice for the sample
+ * may be too few for the wider range of values in the whole input. */
 static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
     const struct shortlist *list = &h->lists[family];
@@ -158,8 +159,9 @@ static bool is_next(const struct chooser *h, size_t family, size_t k)
     return k < GCB_COMPOSE_BEST && cost < WHOLE_PROMISES * least;
 }
 
-/* Adds the settings of a list that this round searches: gcb_descent.grow. Counts all of them before
- * it adds the first, because is_next depends on `tried` and on the settings of earlier rounds. */
+/* Adds the settings of a family's list that the next round searches (gcb_descent.grow). Counts them
+ * before it adds the first, because is_next depends on `tried` and on the settings of earlier
+ * rounds. */
 static void add_next(struct gcb_descent *whole, size_t family)
 {
     struct chooser *h = whole->ctx;
@@ -200,8 +202,9 @@ static int search_whole(struct chooser *h)
 
 /* ---- results ---- */
 
-/* Replaces c->searches by their results, and appends the compositions. After an interruption during
- * the sample there are no results, because nothing is known of the whole input. */
+/* Replaces c->searches by the results: those of the families that were not left out, and unless the
+ * run was interrupted, the compositions. After an interruption while the sample was searched,
+ * c->searches stays as it is, because nothing is known about the whole input. */
 static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;

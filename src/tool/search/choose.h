@@ -13,15 +13,15 @@
  */
 struct gcb_descent;
 
-/* The settings among which the best one for a goal is searched for: those of a method, or all
- * compositions. */
+/* The settings of a method, or all compositions. The search finds the best setting of each family
+ * for its goal. */
 struct gcb_descent_family {
     /* the method as the user gave it: what the user set is not changed; unset for compositions */
     struct gcb_method user;
     const struct gcb_match_goal *goal;
     bool over;   /* only the parameter of the line search is searched */
     size_t wide; /* settings that are changed in each round, at most GCB_DESCENT_WIDE */
-    /* Adds the changes of setting number `from`: gcb_descent_vary, or another function. */
+    /* Adds the settings that differ from setting `from` by one change, as gcb_descent_vary does. */
     void (*change)(struct gcb_descent *d, size_t from);
     /* True if settings are so similar that a round changes only the better one. NULL: never. */
     bool (*alike)(const struct gcb_method *a, const struct gcb_method *b);
@@ -35,7 +35,7 @@ struct gcb_descent_node {
 };
 
 struct gcb_descent {
-    /* to set before the run */
+    /* The caller sets the members from here to `diag` before the run. */
     struct gcb_descent_family *families; /* borrowed */
     size_t family_count;
     bool several; /* there are several messages */
@@ -65,7 +65,7 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
                      const char *key, size_t parent);
 
 /*
- * Adds all changes of one parameter of the codec in setting number `from`:
+ * Adds the settings that differ from setting `from` in one parameter of the codec:
  *   - a choice takes each of its other values;
  *   - a number is halved and doubled. A whole number is also decreased and increased by 1; a size
  *     is also divided and multiplied by 16;
@@ -77,14 +77,15 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
  */
 void gcb_descent_vary(struct gcb_descent *d, size_t from);
 
-/* Runs the descent. `config` and `watch` as in gcb_match_run. Returns d->err. */
+/* Runs the descent. `config` and `watch` as in gcb_match_run. *interrupted must be false at the
+ * call, and becomes true if the watch stopped the run. Returns d->err. */
 int gcb_descent_run(struct gcb_descent *d, const struct gcb_run_config *config,
                     const struct gcb_watch *watch, bool *interrupted);
 
-/* Ranks the settings of a family. `best` has the numbers of `n` settings. Appends the best other
- * settings until there are `most`. Leaves out a setting that is `alike` to a setting in `best`
- * (NULL: leaves out none), and settings that were not measured. Settings that miss the goal come
- * last. Returns the new number of settings. */
+/* Ranks the settings of a family. `best` has the numbers of `n` settings, and room for `most`.
+ * Appends the best other settings until there are `most`. Leaves out a setting that is `alike` to a
+ * setting in `best` (NULL: leaves out none), and settings that were not measured. Settings that
+ * miss the goal come last. Returns the new number of settings. */
 size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best, size_t n,
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
@@ -102,8 +103,8 @@ void gcb_descent_fini(struct gcb_descent *d); /* zeroed is fine */
  * which are left out.
  *
  * The search is a coordinate descent. Each round changes one stage at a time in the best three
- * compositions. The descent begins without a transform: with top-k (or a threshold, if there are
- * several messages), range floats of 5, 8 or 12 bits, and the adaptive index.
+ * compositions. The descent begins without a transform: with top-k (and also with a threshold, if
+ * there are several messages), range floats of 5, 8 or 12 bits, and the adaptive index.
  */
 #define GCB_COMPOSE_BEST 3 /* compositions that are changed in each round */
 
@@ -125,8 +126,8 @@ enum gcb_stage_name {
 };
 extern const char *const gcb_stage_names[GCB_STAGE_NAMES];
 
-/* Replaces a stage of the composition `from` by the plain one. Returns false if the stage is plain
- * already, or if the result is not valid. */
+/* Sets *out to the composition `from` with the plain stage in place of one of its stages. Returns
+ * false if that stage is plain already, or if the result is not valid. */
 bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
                          enum gcb_stage_name stage);
 /* Writes the parameters of a stage, such as "transform=dct,chunk=64", cut to `size` bytes. Returns
@@ -153,7 +154,7 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
 
 /* The task and the result of a search. Release with gcb_choice_fini. */
 struct gcb_choice {
-    /* to set before the run */
+    /* The caller sets the members from here to `narrow` before the run. */
     const struct gcb_match_goal *goals; /* borrowed */
     size_t goal_count;
     /* One search for each method and goal, `count` in all. The array is allocated by the caller,
@@ -164,8 +165,8 @@ struct gcb_choice {
     bool over;    /* vary only the parameter of each method's line search */
     bool narrow;  /* methods that are far worse on the sample may be left out (GCB_CHOOSE_FAR) */
 
-    /* The result. `searches` has `count` results: those of methods, then at most one composition
-     * for each goal. */
+    /* The result. `searches` now has `count` results: one for each method and goal, unless the
+     * method was left out for the goal; then at most one composition for each goal. */
     size_t composed; /* number of compositions at the end of `searches` */
     /* without_count results: the compositions again, each with one stage replaced by the plain
      * one */
@@ -180,11 +181,12 @@ struct gcb_choice {
      * each goal. */
     struct gcb_descent descent;
     uint64_t sampled, elements; /* elements of the sample (0: no sample), and of the input */
-    char left_out[1000];        /* methods that were left out: "powersgd, demo" */
+    char left_out[1000];        /* methods left out for some goal: "powersgd, demo"; "": none */
 };
 
-/* Runs the search. `config` and `watch` as in gcb_match_run. If the search of the settings is
- * interrupted, there are no compositions. */
+/* Runs the search. `config` and `watch` as in gcb_match_run. *interrupted must be false at the
+ * call. If the search of the settings is interrupted, there are no compositions; if this happens on
+ * the sample, c->searches is unchanged. */
 int gcb_choose_run(struct gcb_choice *c, const struct gcb_run_config *config,
                    const struct gcb_watch *watch, bool *interrupted, struct gcb_diag *diag);
 void gcb_choice_fini(struct gcb_choice *c); /* zeroed is fine */

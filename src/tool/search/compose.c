@@ -24,9 +24,9 @@ struct composition {
         };
         int stage[GCB_STAGE_NAMES]; /* the members above as an array */
     };
-    uint64_t chunk; /* 0: whole messages, or tiles */
+    uint64_t chunk; /* elements in a chunk; 0: whole messages, or tiles */
     unsigned bits;  /* bits of a range float or uniform value; 0 for other values */
-    uint64_t tile;  /* the parameter (src/lib/codec/param.h) */
+    uint64_t tile;  /* value of a GCB_PARAM_TILE (src/lib/codec/param.h) */
 };
 
 const char *const gcb_stage_names[GCB_STAGE_NAMES] = {"transform", "select", "values", "index"};
@@ -42,7 +42,8 @@ static const struct {
     [GCB_STAGE_NAME_INDEX] = {gcb_index_names, GCB_INDEX_U32},
 };
 
-/* The presets that compositions are written with, and the stages that they have. */
+/* A composition is written as one of these presets, and the parameters in which it differs from
+ * `has`. */
 static const struct preset {
     const char *name;
     struct composition has; /* -1: the parameter is always written */
@@ -155,7 +156,7 @@ static void add(struct gcb_descent *d, size_t family, struct composition c, size
         d->searches[count].weight = THRESHOLD_EARNS;
 }
 
-/* Adds a change of the setting `from`. */
+/* Adds a composition that was made by a change of setting `from`. */
 static void add_change(struct gcb_descent *d, struct composition c, size_t from)
 {
     add(d, d->nodes[from].family, c, from);
@@ -181,8 +182,9 @@ static void add_chunks(struct gcb_descent *d, size_t from, struct composition c)
         }
 }
 
-/* Adds the other transforms in chunks of the same size, and chunks of twice and half the size; or
- * in the same tiles, and other tiles. */
+/* Adds the other transforms, and the same transform in other chunks or tiles. The other transforms
+ * have the same tiles, or chunks of the same size (CHUNK_USUAL if there were none). Chunks are
+ * doubled and halved; tiles are replaced by each of `tiles`. */
 static void add_transforms(struct gcb_descent *d, size_t from, const struct composition c)
 {
     struct composition other = c;
@@ -204,7 +206,8 @@ static void add_transforms(struct gcb_descent *d, size_t from, const struct comp
         add_change(d, other, from);
 }
 
-/* Adds the other value coders, and one bit more and less. */
+/* Adds the other value coders except `bins` and `fit`. Coders with bits get the same number of
+ * bits, one bit more and one bit less. */
 static void add_values(struct gcb_descent *d, size_t from, const struct composition c)
 {
     static const int kinds[] = {GCB_VALUES_FP32,    GCB_VALUES_FP16,      GCB_VALUES_RANGE,
@@ -227,8 +230,8 @@ static void add_values(struct gcb_descent *d, size_t from, const struct composit
     add_change(d, other, from);
 }
 
-/* Adds the other index coders. u32 and varint are left out, because one of the coders below always
- * takes fewer bytes. */
+/* Adds the other index coders. u32, varint and bloom are left out, because their messages are
+ * longer than those of some coder below (docs/method.md). */
 static void add_indices(struct gcb_descent *d, size_t from, struct composition c)
 {
     static const int kinds[] = {GCB_INDEX_BITMAP, GCB_INDEX_GOLOMB, GCB_INDEX_ADAPTIVE,
@@ -240,11 +243,11 @@ static void add_indices(struct gcb_descent *d, size_t from, struct composition c
     }
 }
 
-/* Adds the other selections, except those that only approximate top-k. A threshold differs from
- * top-k only if there are several messages. */
+/* Adds top-k, a threshold, and top-k of each chunk. A threshold differs from top-k only if there
+ * are several messages. docs/method.md names the selections that are not tried. */
 static void add_selections(struct gcb_descent *d, size_t from, struct composition c)
 {
-    if (c.values == GCB_VALUES_MEAN) /* needs the selection of one sign */
+    if (c.values == GCB_VALUES_MEAN) /* this coder needs the selection of one sign */
         return;
     c.select = GCB_SELECT_TOPK;
     add_change(d, c, from);

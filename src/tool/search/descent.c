@@ -7,9 +7,9 @@
 /* The share of the remaining progress bar that a round takes. The number of rounds is not known in
  * advance. */
 #define ROUND_SHARE 0.3
-#define ROUNDS 12    /* a guard: searches on real gradients end after 3 to 6 */
+#define ROUNDS 12    /* most rounds; searches on real gradients end after 3 to 6 */
 #define MOST_TRIED 8 /* room for the values of a number that are tried */
-#define FROM_ZERO 6  /* values that are tried instead of 0 */
+#define FROM_ZERO 6  /* most values that are tried instead of 0 */
 /* Sizes are also changed by this factor, because the cost may rise when a size is doubled, and yet
  * be lower at a far larger size. */
 #define FAR 16.0
@@ -130,7 +130,7 @@ static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, dou
     return n;
 }
 
-/* Adds the setting with another value of a parameter. */
+/* Adds setting `from` with another value of the parameter in `row`, if that is valid. */
 static void add_value(struct gcb_descent *d, size_t from, size_t row, double value)
 {
     const struct gcb_match_search *s = &d->searches[from];

@@ -25,8 +25,8 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* If the nearest value is at an end of the line, gaps of at most 1 / END_SHARE of the line beside
- * it are not searched. */
+/* If no point meets the goal and the nearest value is at an end of the line, a gap beside it of at
+ * most 1 / END_SHARE of the line is not searched. */
 #define END_SHARE 64
 /* A search that starts near a position first steps by about 1 / FIRST_SHARE of the line. */
 #define FIRST_SHARE 2048
@@ -198,15 +198,16 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     return asked;
 }
 
-/* Steps away from the start: down if all points meet the goal, up if none does. 0: the end of the
- * line was reached. */
+/* Steps away from the start: to lower ranks if `down`, because all points meet the goal, otherwise
+ * to higher ranks. Returns 0 at the end of the line. */
 static size_t ask_step(const struct gcb_line_search *s, bool down, uint64_t *out)
 {
     const uint64_t last = s->count - 1, at = s->seen[down ? 0 : s->seen_count - 1].at;
     const uint64_t left = down ? at : last - at;
     uint64_t step = s->count / FIRST_SHARE + 1;
 
-    for (size_t i = 1; i < s->seen_count && step < left; i++) /* each point seen was one step */
+    /* each point after the first was one step */
+    for (size_t i = 1; i < s->seen_count && step < left; i++)
         step *= 4;
     if (step > left)
         step = left;
@@ -244,8 +245,8 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
 }
 
 /* Bisects between point `low` and the next point. One of the two is the point nearest to the
- * target, and `other` is the value of the one that is not. Asks nothing if the gap is long and both
- * values are almost equal. */
+ * target; `other` is the value of the other point. Asks nothing if no rank lies between the points,
+ * or if the gap is long and both values are almost equal. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];

@@ -42,7 +42,8 @@ static size_t find_single(const struct gcb_mix_point *points, size_t count, doub
     return best;
 }
 
-/* Finds the setting nearest to the limit, if no setting is within it. SIZE_MAX: all failed. */
+/* Finds the setting with the smallest `limited`: the nearest to the limit, because no setting is
+ * within the limit. Returns SIZE_MAX if all failed. */
 static size_t find_nearest(const struct gcb_mix_point *points, size_t count)
 {
     size_t best = SIZE_MAX;
@@ -243,7 +244,8 @@ static void tell_all(struct rounds *r, const struct gcb_run_result *result)
     keep_best(r, result);
 }
 
-/* Returns the watch for this round. */
+/* Returns the watch for this round. Guesses that each search will ask for one setting in each of
+ * the rounds that are left. */
 static struct gcb_watch watch_round(const struct rounds *r)
 {
     const double left = r->bisections < BISECTIONS ? BISECTIONS - r->bisections : 1.0;
@@ -265,7 +267,8 @@ static int check_device(const struct gcb_run_result *result, struct gcb_diag *di
     return 0;
 }
 
-/* Measures the error of the mean of each setting whose search has a limit on it. */
+/* Measures the error of the mean with each setting whose search has a goal for this error. If this
+ * fails, the setting has failed, unless memory ran out. */
 static int measure_means(struct rounds *r, struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -471,9 +474,9 @@ double gcb_match_cost(const struct gcb_match_search *s)
     return gcb_match_limits_error(s->goal) ? s->mix.bytes : s->mix.error;
 }
 
-/* Returns the number by which two results are compared; the smaller number is better. `reached`:
- * one of the two meets the goal, so the number is the weighted cost. Otherwise it is the figure
- * that misses the goal. NAN: nothing was measured, or it failed. */
+/* Returns the number by which two results are compared; the smaller number is better. If `reached`,
+ * at least one of the two meets the goal, and the number is the weighted cost. Otherwise the number
+ * is gcb_match_sum of the figure found, NAN if the setting failed. NAN if nothing was measured. */
 static double comparable(const struct gcb_match_search *s, bool reached)
 {
     if (!s->line.seen_count)
@@ -511,7 +514,7 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
 
     gcb_real_text(target, s->goal->target);
     snprintf(nearest, sizeof(nearest), "%.4g", value);
-    if (strcmp(nearest, target) == 0) /* the value misses the target by less than these digits */
+    if (strcmp(nearest, target) == 0) /* four digits do not show the difference: show all */
         gcb_real_text(nearest, value);
     if (!s->axis.param)
         snprintf(out, 200, "this method has no setting to tune; its %s is always %s", field,

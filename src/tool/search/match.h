@@ -38,8 +38,8 @@ struct gcb_match_mean {
 };
 
 /* Parses a goal, such as "rel_l2=0.3", "error_of_mean=0.2,workers=16", "ratio=20", "bits=2",
- * "cosine=0.9" or "bytes=1M". `option` is the option that has this value, for messages. Returns 0
- * or GCB_E_INVALID. */
+ * "cosine=0.9" or "bytes=1M". `option` is the name of the option without "--", for messages.
+ * Returns 0 or GCB_E_INVALID. */
 int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const char *text,
                          struct gcb_diag *diag);
 /* True if the value meets the goal. NAN does not. */
@@ -58,7 +58,7 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
  * The setting found is the best one if the figure is monotonic along the line. The search reports
  * whether all values measured are monotonic; if not, there may be better settings. If no setting
  * meets the goal, the search looks for the value nearest to the target: it bisects on both sides of
- * the nearest value so far, also near an end of the line.
+ * the nearest value so far. At an end of the line, it bisects only long gaps.
  *
  * A search that starts near a setting expected to be best (gcb_line_search_start) skips the grid.
  * The search steps away from that setting, each time four times as far, until one setting meets the
@@ -108,8 +108,9 @@ uint64_t gcb_line_search_position(const struct gcb_line_search *s, size_t seen);
 struct gcb_line_found {
     uint64_t position;
     double value;
-    bool reached;   /* the value meets the goal; otherwise it is the nearest value measured */
-    double beyond;  /* value of the next setting, which does not meet the goal; NAN: none */
+    bool reached; /* the value meets the goal; otherwise it is the nearest value measured */
+    /* if `reached`: value of the nearest point measured beyond the goal; NAN: none, or it failed */
+    double beyond;
     bool monotonic; /* the values measured are monotonic along the line */
 };
 /* Finds the best setting measured so far. Needs at least one. */
@@ -153,7 +154,8 @@ struct gcb_mix {
 void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_t count,
                   double limit, double near, bool mixes);
 
-/* Returns the figure of a mix, from the figures of its two settings. */
+/* Returns a figure of a mix from the figures of its two settings. The figure must be one that adds
+ * up over messages: bytes, or a squared error. */
 double gcb_mix_between(const struct gcb_mix *mix, double first, double second);
 
 /* The result of a search: its setting alone, or a mix of it with another setting. */
@@ -173,7 +175,7 @@ struct gcb_match_search {
     const struct gcb_match_goal *goal;
     struct gcb_rate_axis axis;
     struct gcb_line_search line;
-    struct gcb_line_found found; /* the setting found */
+    struct gcb_line_found found; /* the setting found; in a mix, `beyond` is of the other setting */
     /* Measured at `found`; times are NAN. Without messages if the best setting of the line is not
      * the setting of the mix. */
     struct gcb_tally tally;
@@ -184,18 +186,19 @@ struct gcb_match_search {
 
 /* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or the method
  * has no such parameter, the search goes along the method's first parameter that changes the size.
- * If the parameters of the method contradict each other, the search tries only the method as given.
+ * Parameters that contradict each other are no error: settings that are not valid fail in the run.
  * `goal` is borrowed; nothing needs releasing. Returns 0 or GCB_E_INVALID. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key,
                           struct gcb_diag *diag);
 
 /* Makes a search start near the setting that `other` has found for a similar method or for other
- * messages. Does nothing if `other` missed its goal, or searched along another parameter. */
+ * messages. Does nothing if `other` missed its goal, or searched another parameter or range. */
 void gcb_match_search_near(struct gcb_match_search *s, const struct gcb_match_search *other);
 
 /* Prepares a search of the method of `other` for other messages. The new search starts near the
- * setting that `other` has found. */
+ * setting that `other` has found (gcb_match_search_near). Returns errors of
+ * gcb_match_search_init. */
 int gcb_match_search_again(struct gcb_match_search *s, const struct gcb_match_search *other,
                            struct gcb_diag *diag);
 

@@ -150,16 +150,16 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
 
 /* ---- rules ---- */
 
-#define GLOB GCB_RULE_GLOB /* longer globs are not tried */
+#define GLOB GCB_RULE_GLOB /* room for a glob; longer globs are not tried */
 
 struct writer {
     const char *const *paths; /* paths of `count` tensors */
-    const size_t *chosen;     /* for each tensor: its method */
+    const size_t *chosen;     /* for each tensor: the number of its method */
     size_t count;
-    size_t rest;     /* the method of most tensors */
+    size_t rest;     /* number of the method of most tensors */
     bool *ruled;     /* for each tensor: a rule matches it */
     char best[GLOB]; /* the best glob so far */
-    size_t covers;   /* number of tensors that the best glob gives their method */
+    size_t covers;   /* number of tensors that `best` matches and no earlier rule does */
 };
 
 /* Appends n bytes of a path to a glob, where each byte matches only itself. But '?' replaces '=',
@@ -183,8 +183,8 @@ static bool append_literal(char glob[GLOB], const char *path, size_t n)
     return used < GLOB - 4;
 }
 
-/* Counts the tensors without a rule that the glob matches. Returns 0 if one of them has another
- * method. */
+/* Counts the tensors that the glob matches and that have no rule yet. Returns 0 if the method of
+ * one of them is not `method`. */
 static size_t count_covered(const struct writer *w, const char *glob, size_t method)
 {
     size_t n = 0;
@@ -199,8 +199,9 @@ static size_t count_covered(const struct writer *w, const char *glob, size_t met
     return n;
 }
 
-/* Tries the glob in which '*' replaces path[begin] to path[end - 1]; with end == begin, the whole
- * path. Keeps it if it covers more tensors than the best glob, or as many and is shorter. */
+/* Tries the glob in which '*' replaces the bytes [begin, end) of path number `path`. If end equals
+ * begin, the glob is the path itself. The glob becomes w->best if it covers more tensors than
+ * w->best, or as many and is shorter. */
 static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
 {
     const char *name = w->paths[path];
@@ -227,8 +228,9 @@ static bool is_joint(const char *path, size_t at)
            !isdigit((unsigned char)path[at]) != !isdigit((unsigned char)path[at - 1]);
 }
 
-/* Finds the glob that gives the most tensors their method, of the tensors that still need a rule,
- * and gives no tensor a wrong one. If there is none, w->covers is 0. */
+/* Finds the glob that matches the most tensors of one method, which is not w->rest, and no tensor
+ * of another method. Tensors that have a rule do not count. If there is no such glob, w->covers is
+ * 0. */
 static void find_glob(struct writer *w)
 {
     w->covers = 0;
@@ -246,7 +248,7 @@ static void find_glob(struct writer *w)
     }
 }
 
-/* Adds a rule for the best glob. */
+/* Adds a rule for w->best, and marks the tensors that the rule decides. */
 static int add_rule(struct writer *w, struct gcb_policy *out, const struct gcb_method *methods,
                     struct gcb_diag *diag)
 {
@@ -260,7 +262,7 @@ static int add_rule(struct writer *w, struct gcb_policy *out, const struct gcb_m
     return gcb_policy_add(out, w->best, &methods[method], diag);
 }
 
-/* Returns the method of most tensors. */
+/* Returns the number of the method of most tensors; of several, the one that comes first. */
 static size_t find_rest(const struct writer *w)
 {
     size_t rest = 0, most = 0;
@@ -282,7 +284,7 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag)
 {
     struct writer w = {.paths = paths, .chosen = chosen, .count = count};
-    bool all = true; /* tensors that need a rule have one */
+    bool all = true; /* each tensor that needs a rule has one */
     int err = 0;
 
     w.ruled = gcb_must_zero(count, sizeof(*w.ruled));
@@ -316,8 +318,8 @@ static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
 /* Sums over the messages of a unit (struct searcher) with one method. If only a part of the input
- * was measured, they are scaled up to the whole. INFINITY: the method failed on some message of any
- * unit, or the part has no message of this unit. */
+ * was measured, the sums are scaled up to the whole. INFINITY: the method failed on a message, even
+ * of another unit, or the part has no message of this unit. */
 struct sums {
     double bytes;
     double error;      /* squared errors */
@@ -333,7 +335,7 @@ struct candidate {
     struct sums *sums; /* sums of each unit in the last run; a part of searcher.sums */
 };
 
-/* A unit is a set of tensors that get the same method. */
+/* The state of gcb_policy_search. A unit is a set of tensors that get the same method. */
 struct searcher {
     const struct gcb_choice *choice;
     const struct gcb_match_goal *goal;
@@ -356,7 +358,7 @@ struct searcher {
 
 bool gcb_policy_search_can(const struct gcb_match_goal *goal)
 {
-    /* these two do not follow from sums over tensors */
+    /* a cosine and an error of the mean do not follow from sums over tensors */
     return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
@@ -367,7 +369,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists the paths of the tensors, sorted, each only once. Allocates the other arrays by tensor. */
+/* Lists the paths of the tensors, sorted, each only once. Also allocates unit_of_path, unit_of and
+ * whole. */
 static void list_paths(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
@@ -565,7 +568,8 @@ static struct gcb_budget_limit limit_of(const struct searcher *s)
     return limit;
 }
 
-/* Lists the settings of a unit in unit->items. Returns true if a setting made messages of it. */
+/* Lists the settings of unit u in unit->items. Returns true if a setting made messages of the
+ * unit's tensors. */
 static bool list_items(const struct searcher *s, size_t u, struct gcb_allotment *unit)
 {
     bool measured = false;
@@ -713,12 +717,13 @@ static int add_fine(struct searcher *s)
 
 /* ---- the last step ---- */
 
-/* The policy in LAST_STEPS versions: each of `last` scales all settings of one version. */
+/* LAST_STEPS versions of the policy. Version k scales all settings by last[k], or by 1 / last[k]
+ * for a limit on the size. */
 struct tuning {
-    struct gcb_method *methods;          /* [step * candidate_count + candidate] */
-    const struct gcb_method **of_tensor; /* [step * tensors + tensor] */
+    struct gcb_method *methods;          /* [version * candidate_count + candidate] */
+    const struct gcb_method **of_tensor; /* [version * tensors + tensor] */
     const struct gcb_method *const
-        *by_tensor[LAST_STEPS]; /* for each step: its part of of_tensor */
+        *by_tensor[LAST_STEPS]; /* for each version: its part of of_tensor */
     size_t best;                /* index of the version to write */
 };
 
@@ -756,8 +761,8 @@ static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
 
 /* Sets t->best to the best version that meets the limit. Version 0 is not scaled, and stays chosen
  * if rounding makes it miss the limit and no other version meets it. */
-static void choose_step(const struct searcher *s, struct tuning *t,
-                        const struct gcb_budget_limit *limit)
+static void choose_version(const struct searcher *s, struct tuning *t,
+                           const struct gcb_budget_limit *limit)
 {
     double least = (double)INFINITY;
 
@@ -790,7 +795,7 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
         err =
             measure_methods(s, s->config->layout, t.methods, LAST_STEPS, t.by_tensor, interrupted);
     if (!err)
-        choose_step(s, &t, &limit);
+        choose_version(s, &t, &limit);
     for (size_t p = 0; !err && p < s->path_count; p++) {
         const struct gcb_allotment *unit = &s->units[s->unit_of_path[p]];
 

@@ -36,8 +36,8 @@ struct gcb_budget_limit {
 
 /* Chooses a setting for each tensor. Returns false if the budget cannot be met; the choice is then
  * the cheapest settings for a limit on bytes, and the most accurate ones for a limit on the error.
- * *slope becomes the bytes per unit of error of the last step that was the best of all; later steps
- * are only the best that still fit the budget. 0: there was no step. */
+ * *slope becomes the bytes per unit of error of the last step that was the best of all, and 0 if
+ * there was no such step. Other steps are only the best that still fit the budget. */
 bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_budget_limit *limit,
                   double *slope);
 
@@ -46,8 +46,8 @@ struct gcb_allot_option gcb_allocated(const struct gcb_allotment *tensors, size_
 
 /* Writes the rules of a policy that gives methods[chosen[i]] to the tensor paths[i]. Tensors with
  * the same method share a glob if it matches no other tensor without an earlier rule. The last
- * rule, for all other tensors, has the method of most tensors. Leaves `out` empty if globs cannot
- * tell the tensors apart, such as "a=b" and "a?b". */
+ * rule, for all other tensors, has the method of most tensors. `out` must be empty. It stays empty
+ * if globs cannot tell the tensors apart, such as "a=b" and "a?b", which is no error. */
 int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const size_t *chosen,
                      size_t count, const struct gcb_method *methods, struct gcb_diag *diag);
 

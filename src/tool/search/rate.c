@@ -115,8 +115,8 @@ static bool falls(const struct gcb_rate_axis *axis)
 }
 
 /* The numbers of the line have indices from the least number on. Returns the index of the number
- * that is `factor` times the number with index `at`. The index may be larger than that of the last
- * number. */
+ * that is `factor` times the number with index `at`: 0 if that is below the least number. The index
+ * may be larger than that of the last number. */
 static double scale_real(uint64_t at, double factor)
 {
     const double number = (double)(FIRST + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor;

@@ -20,7 +20,7 @@ struct gcb_rate_axis {
     size_t row;     /* index of the parameter in gcb_method_param */
     uint64_t count; /* positions, at least 1 */
     uint64_t low;   /* for whole numbers: the least value */
-    int exponent;   /* for real numbers: exponent of the least value */
+    int exponent;   /* for real numbers: 10^exponent is the least number of the line */
 };
 
 /*
@@ -32,11 +32,12 @@ struct gcb_rate_axis {
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag);
 
-/* True if the method has a parameter of this name that changes the size and has an effect with its
- * other values. */
+/* True if the method has a parameter of this name that changes the size and has an effect with the
+ * method's other values. */
 bool gcb_rate_named(const struct gcb_method *m, const char *key);
 
-/* Sets the parameter to the value at a position, as if the user had written the value. */
+/* Sets the parameter of the axis to the value at a position, as if the user had written the value.
+ * Does nothing if the axis has no parameter. Returns errors of gcb_method_assign. */
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 

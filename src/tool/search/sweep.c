@@ -130,10 +130,12 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
     return 0;
 }
 
-/* Writes a number of the range with five significant digits, as a value of the key. */
+/* Writes a number of the range as a value of the key. Numbers from 1e-11 to 1e5 are rounded to five
+ * significant digits, all others are not rounded. */
 static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
 {
-    const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1; /* of the fifth digit */
+    /* of the fifth digit; 1 if there is none */
+    const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
     const bool complement = r->steps_complement && !r->complement;
 
     if (exponent >= -15 && exponent <= 0) /* the range of gcb_decimal */
@@ -199,8 +201,7 @@ struct sweep {
     size_t keys;
     struct gcb_method *out;
     size_t count, cap;
-    /* of the current method */
-    const struct gcb_method *method;
+    const struct gcb_method *method;        /* the current method; the members below are about it */
     struct gcb_value_list values[MAX_KEYS]; /* empty if the method lacks the key */
     size_t combinations;
     size_t first; /* index in `out` of the method's first setting */
@@ -350,7 +351,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      struct gcb_diag *diag)
 {
     struct sweep *s = gcb_must_zero(1, sizeof(*s));
-    bool refused = false; /* `diag` has what a method refused */
+    bool refused = false; /* a method was left out, and `diag` says why */
     int err;
 
     *out = NULL;

@@ -13,10 +13,10 @@
 
 /*
  * Values of a parameter, as users write them: "KEY=v1,v2,..." or "KEY=LO..HI/COUNT". The range has
- * equal steps; with `log` after COUNT, equal steps of the logarithm. For a parameter that has a
- * complement (theta), these are steps of the complement, because a density spans decades. The ends
- * are used as written, and LO may be greater than HI. Values between them are rounded to five
- * significant digits, or to whole numbers. Equal values appear once.
+ * equal steps. With `log` after COUNT, it has equal steps of the logarithm: of the complement, if
+ * the parameter has one, because a density (1 - theta) spans decades. The ends are used as written,
+ * and LO may be greater than HI. Values between the ends are rounded: to whole numbers, or from
+ * 1e-11 to 1e5 to five significant digits. Equal values appear once.
  */
 struct gcb_vary {
     char key[GCB_VARY_TEXT];
@@ -36,13 +36,14 @@ struct gcb_value_list {
 
 /* Lists the values for the parameter `p`, whose name or complement is v->key. The values of a list
  * are only checked for their length. GCB_E_INVALID: a value of a list is empty or too long, an end
- * of a range is not valid, `p` takes names but v is a range, or there are too many values. Release
- * `out` with gcb_value_list_fini, also after a failure. */
+ * of a range is not valid, an end of a log range is not above 0, a range of one value has two
+ * different ends, `p` takes names but v is a range, or there are too many values. Release `out`
+ * with gcb_value_list_fini, also after a failure. */
 int gcb_vary_values(struct gcb_value_list *out, const struct gcb_vary *v, const struct gcb_param *p,
                     struct gcb_diag *diag);
 void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
 
-/* More settings than this are refused before any is made. */
+/* Most settings of a sweep. */
 #define GCB_SWEEP_MAX 4096
 
 /*
