@@ -201,6 +201,7 @@ struct sweep {
     size_t keys;
     struct gcb_method *out;
     size_t count, cap;
+    bool full;                              /* there are more than GCB_SWEEP_MAX settings */
     const struct gcb_method *method;        /* the current method; the members below are about it */
     struct gcb_value_list values[MAX_KEYS]; /* empty if the method lacks the key */
     size_t combinations;
@@ -235,7 +236,8 @@ static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
             return err;
         if (p)
             s->combinations *= s->values[k].count;
-        if (s->combinations > GCB_SWEEP_MAX - s->count)
+        s->full = s->combinations > GCB_SWEEP_MAX - s->count;
+        if (s->full)
             return gcb_invalid(diag, "--vary: more than %d settings; give fewer values",
                                GCB_SWEEP_MAX);
     }
@@ -363,7 +365,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
         memcpy(used, s->used, sizeof(used));
         s->method = &methods[i];
         err = expand_method(s, diag);
-        if (err == GCB_E_INVALID && all) {
+        if (err == GCB_E_INVALID && all && !s->full) {
             memcpy(s->used, used, sizeof(used));
             s->count = s->first;
             refused = true;

@@ -227,6 +227,22 @@ static void test_refusals(void **state)
     refused(LIST("range:bits=8"), LIST("mantissa=8,9"), "does not fit");
 }
 
+/* A method that has no room for its settings is not left out, even if the user named no methods. */
+static void test_too_many_of_all(void **state)
+{
+    const char *const vary[] = {"theta=0..0.9/3000"};
+    struct gcb_method methods[2], *settings;
+    struct gcb_diag diag = {0};
+    size_t count;
+
+    assert_int_equal(gcb_method_parse(&methods[0], "fft", NULL), 0);
+    assert_int_equal(gcb_method_parse(&methods[1], "topk", NULL), 0);
+    assert_int_equal(gcb_sweep_expand(&settings, &count, methods, 2, true, vary, 1, &diag),
+                     GCB_E_INVALID);
+    assert_null(settings);
+    assert_non_null(strstr(diag.text, "more than 4096 settings"));
+}
+
 /* By default a sweep takes the methods that have parameters, and a preset instead of a codec that
  * is the same. */
 static void test_defaults(void **state)
@@ -248,6 +264,7 @@ static void test_defaults(void **state)
 RUN_TESTS(cmocka_unit_test(test_nothing_varied), cmocka_unit_test(test_each_takes_what_it_has),
           cmocka_unit_test(test_all_combinations), cmocka_unit_test(test_some_are_refused),
           cmocka_unit_test(test_without_a_meaning), cmocka_unit_test(test_refusals),
-          cmocka_unit_test(test_defaults), cmocka_unit_test(test_lists),
-          cmocka_unit_test(test_even_steps), cmocka_unit_test(test_hostile),
-          cmocka_unit_test(test_steps_of_the_logarithm), cmocka_unit_test(test_long))
+          cmocka_unit_test(test_too_many_of_all), cmocka_unit_test(test_defaults),
+          cmocka_unit_test(test_lists), cmocka_unit_test(test_even_steps),
+          cmocka_unit_test(test_hostile), cmocka_unit_test(test_steps_of_the_logarithm),
+          cmocka_unit_test(test_long))
