@@ -99,7 +99,7 @@ static hid_t create_row_type(size_t path_size, size_t shape_size)
 /* A tensor of a message, as `decompress` will restore it. */
 struct entry {
     const struct gcb_tensor *tensor;
-    uint64_t offset;              /* elements of the message before this tensor */
+    uint64_t offset;              /* number of the message's elements before this tensor */
     char path[GCB_READ_PATH + 1]; /* path in the restored file */
     char shape[GCB_SHAPE_TEXT];   /* such as "3x4" */
 };
@@ -135,13 +135,13 @@ static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_pie
     return 0;
 }
 
-/* Adds a tensor to the salt of its message, and returns the new salt. */
 static uint64_t add_entry(uint64_t salt, const struct entry *e)
 {
     return gcb_container_salt(salt, e->path, e->tensor->dtype, e->shape, e->tensor->index);
 }
 
-/* Seals a message with its salt, and writes its dataset. */
+/* Writes a message as the dataset `path`, after filling in its checksum, seeded with `salt`. Counts
+ * the message for the root attributes. */
 static int put_message(struct gcb_h5out *w, const char *path, uint8_t *message, size_t length,
                        uint64_t salt, struct gcb_diag *diag)
 {
@@ -322,8 +322,9 @@ int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag)
 
 /*
  * A child process lists the file (src/tool/read/child.h). The child sends a record for the root, a
- * record for each message and a record for each of its tensors. The parent uses data of the file
- * only after a checksum or the message itself has confirmed it.
+ * record for each message and a record for each of its tensors. The parent trusts this list only
+ * after the hashes in the file have confirmed it (check_list). It trusts a message only after the
+ * message's checksum has confirmed it (gcb_container_read).
  */
 
 struct message {
@@ -340,8 +341,8 @@ struct gcb_container {
     size_t count, cap;
     struct gcb_tensor *sets; /* sets[i]: the dataset of messages[i] */
     size_t set_cap;
-    struct gcb_strings strings; /* the paths */
-    uint64_t rows_left;         /* most rows for which a file of this size still has room */
+    struct gcb_strings strings; /* memory of the paths of messages and tensors */
+    uint64_t rows_left;         /* most further tensors for which the file has enough bytes */
     uint64_t sum;               /* sum of share_of over the messages */
     uint64_t wanted;            /* root attribute gcbench_messages */
     char wanted_hash[HEX + 1];  /* root attribute gcbench_xxh3 */
@@ -513,7 +514,8 @@ static int send_single(struct gcb_container *c, const char *path, const struct g
     return err ? err : send_row(c, path, dtype, shape, 0, index, diag);
 }
 
-/* Sends a dataset of the walk, if it is a message. */
+/* Sends a dataset of bytes, which must be a message. Ignores datasets of other types, such as
+ * layouts. */
 static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, struct gcb_diag *diag)
 {
     struct gcb_container *c = ctx;
@@ -521,7 +523,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
-        return 0; /* a layout, or a dataset that gcbench did not write */
+        return 0;
     err = gcb_h5dataset_vet(set, c->open, path, diag);
     if (err)
         return err;
@@ -554,7 +556,7 @@ static int send_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
     return gcb_port_put(c->port, &r, diag);
 }
 
-/* Lists the file for struct gcb_lister. */
+/* The function `list` of the lister: sends the root, and each message with its tensors. */
 static int walk_file(void *ctx, void *state, struct gcb_port *port, struct gcb_diag *diag)
 {
     const struct gcb_h5visitor visitor = {.ctx = ctx, .dataset = on_dataset};

@@ -29,13 +29,14 @@
 /*
  * Adds a message of `length` bytes. The message must have a checksum field, which this function
  * fills in. `source` and `plan` describe the message's tensors. If plan->name is "", the message
- * covers one tensor and is written at the tensor's path.
+ * covers one tensor and is written at the path that the restored tensor will have.
  */
 int gcb_container_put(struct gcb_h5out *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
                       struct gcb_diag *diag);
 
-/* Writes the root attributes and commits the file. */
+/* Writes the root attributes and commits the file (gcb_h5out_commit). Call this function instead of
+ * gcb_h5out_commit, and then gcb_h5out_destroy. */
 int gcb_container_commit(struct gcb_h5out *w, struct gcb_diag *diag);
 
 /*
@@ -61,20 +62,21 @@ struct gcb_container_message {
 
 /*
  * Opens a file of messages and lists them. The caller owns *out; `path` must live as long as *out.
- * Returns GCB_E_CORRUPT also if the file is not a file of messages. Returns GCB_E_NOMEM if the
- * elements of a message take more than max_bytes as float32 (0 means half of physical memory). If
- * in_process is true, this process reads the file, else a child (src/tool/read/child.h).
+ * Returns GCB_E_CORRUPT also if the file is not a file of messages, and GCB_E_UNSUPPORTED if a
+ * newer version wrote it. Returns GCB_E_NOMEM if the elements of a message take more than max_bytes
+ * as float32 (0 means half of physical memory). If in_process is true, this process reads the file,
+ * else a child (src/tool/read/child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        bool in_process, struct gcb_diag *diag);
 void gcb_container_close(struct gcb_container *c); /* the argument may be NULL */
-/* Returns the number of messages. */
+/* Messages are numbered from 0, depth-first in the bytewise order of the names in each group. They
+ * live as long as `c`. */
 size_t gcb_container_count(const struct gcb_container *c);
-/* Returns message i, which lives as long as `c`. */
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 
-/* Reads the `length` bytes of message i. Returns GCB_E_CORRUPT if the checksum or the number of
- * elements is wrong. */
+/* Reads message i to `out`, which has room for the `length` bytes of the message. Returns
+ * GCB_E_CORRUPT if the checksum or the number of elements is wrong. */
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
 
 #endif

@@ -34,7 +34,7 @@ struct gcb_h5out {
 
     /* Used only by container.c, for a file of messages: */
     uint64_t messages;               /* number of messages so far */
-    uint64_t sum;                    /* sum of share_of: the root attribute gcbench_xxh3 */
+    uint64_t sum;                    /* becomes the root attribute gcbench_xxh3 */
     const struct gcb_source *source; /* source of the last message */
     bool several_files;              /* the tensors of `source` come from several files */
 };
@@ -45,12 +45,13 @@ bool gcb_h5path_plain(const char *path);
 
 /*
  * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Write
- * the bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists,
+ * all bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists,
  * if gcb_h5path_plain rejects it, or if the dataset is larger than INT64_MAX bytes.
  */
 int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
                   const uint64_t *dims, struct gcb_diag *diag);
-/* Writes the next n bytes of the last dataset. `bytes` are already in the dataset's type. */
+/* Writes the next n bytes of the last dataset. `bytes` are already in the dataset's type. Returns
+ * GCB_E_INTERNAL if the dataset has fewer than n bytes left. */
 int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gcb_diag *diag);
 
 /* Adds an attribute with one value to the object at the path `object`. `value` points to a value of

@@ -42,7 +42,8 @@ static void mix_common(struct job *j, uint64_t n)
         j->values[i] = shared * j->common[i] + own * j->values[i];
 }
 
-/* Replaces some of n values, which choice_stream draws, by the common values. */
+/* Replaces each of n values by the common value with probability sqrt(correlation). The random
+ * stream number choice_stream draws which. */
 static void choose_common(struct job *j, uint64_t n, uint64_t choice_stream)
 {
     /* each element of this sparse tensor is nonzero with probability sqrt(correlation) */

@@ -47,8 +47,9 @@ static int write_all(int fd, const void *bytes, size_t n, uint64_t at)
 }
 
 /*
- * Checks that the file stays below the process's limit on file sizes (RLIMIT_FSIZE) after `more`
- * bytes. The limit also applies to HDF5's file in memory, whose writes must not fail half-way.
+ * Checks that the file, with `more` bytes of data and META_RESERVE of metadata added, stays within
+ * the process's limit on file sizes (RLIMIT_FSIZE). The limit also applies to HDF5's file in
+ * memory, whose writes must not fail half-way.
  */
 static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
 {
@@ -170,7 +171,8 @@ static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
     return id;
 }
 
-/* Sets "FILE: NAME WHY" for a dataset or attribute that cannot be made. Returns GCB_E_INVALID. */
+/* Sets "FILE: NAME WHY" for a dataset or attribute that cannot be made. The file is never committed
+ * after this. Returns GCB_E_INVALID. */
 static int refuse(struct gcb_h5out *f, const char *name, const char *why, struct gcb_diag *diag)
 {
     char shown[160];

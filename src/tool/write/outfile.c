@@ -45,7 +45,8 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Checks that the file `path` may be written. If the file exists, sets out->exists and out->old. */
+/* Checks that the file `path` may be written. If a file is to be replaced, sets out->exists and
+ * out->old, its stat data. */
 static int check_existing(struct gcb_outfile *out, const char *path, const char *const *inputs,
                           size_t input_count, struct gcb_diag *diag)
 {

@@ -13,11 +13,11 @@
  */
 struct gcb_outfile {
     char *final_path;
-    char *temp_path; /* the file to write; NULL after gcb_outfile_commit */
+    char *temp_path; /* the file to write; NULL after a commit that succeeded */
     bool replace;    /* an existing file may be replaced */
     int place;       /* result of gcb_tidy_enter for temp_path */
     bool exists;     /* a file of the final name existed at gcb_outfile_init */
-    struct stat old; /* stat data of that file, if it existed */
+    struct stat old; /* stat data of that file, or of the file that it links to; if it existed */
 };
 
 /*
@@ -42,7 +42,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
-/* Writes `size` bytes to the temporary file and commits it. */
+/* Makes `size` bytes the whole content of the temporary file, and commits it. Returns GCB_E_IO. */
 int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size,
                      struct gcb_diag *diag);
 
