@@ -90,7 +90,7 @@ size_t gcb_descent_rank(const struct gcb_descent *d, size_t family, size_t *best
                         size_t most,
                         bool (*alike)(const struct gcb_method *, const struct gcb_method *));
 
-/* Makes one result of all settings of a family (gcb_match_combine). After an interruption, the
+/* Combines all settings of a family into one result (gcb_match_combine). After an interruption, the
  * result is the best setting that was measured; if there is none, *out is unchanged. Returns 0 or
  * an error of gcb_match_combine. */
 int gcb_descent_result(struct gcb_match_search *out, const struct gcb_descent *d, size_t family,
@@ -142,7 +142,7 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
  *
  * The search varies the parameters of a method by gcb_descent_vary. If the input has more than
  * GCB_CHOOSE_SAMPLE elements, the search runs on a sample first. The few best settings are then
- * searched on the whole input; each of these searches starts near what the sample gave.
+ * searched on the whole input; each of these searches starts near the result on the sample.
  */
 #define GCB_CHOOSE_SAMPLE (UINT64_C(1) << 20)
 

@@ -339,7 +339,7 @@ static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_sear
     return n;
 }
 
-/* Makes `out` the search of the first point, with its setting and the mix with the second point. */
+/* Sets *out to the search of the mix's first point, with the setting of that point and the mix. */
 static int set_mix(struct gcb_match_search *out, const struct gcb_mix *mix,
                    const struct gcb_mix_point *points, struct gcb_diag *diag)
 {

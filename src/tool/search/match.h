@@ -44,8 +44,9 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
                          struct gcb_diag *diag);
 /* True if the value meets the goal. NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
-/* Converts a figure to a number that is smaller for better figures: the figure to the goal's power,
- * which is a sum over messages. Without a power the number only gives the order. */
+/* Converts a figure to a number that is smaller, the better the figure meets the goal: the figure
+ * to the goal's power, which is a sum over messages. Without a power the number only gives the
+ * order. */
 double gcb_match_sum(const struct gcb_match_goal *goal, double value);
 
 /*
@@ -88,7 +89,7 @@ struct gcb_line_search {
     struct gcb_line_point seen[GCB_LINE_SEEN]; /* sorted by rank */
     size_t seen_count;
     bool near;      /* the search started near `start`, and has not needed the grid */
-    uint64_t start; /* rank */
+    uint64_t start; /* rank of the position from which the search started */
 };
 
 /* Starts a search over the positions 0 to count - 1. Nothing needs releasing. */
@@ -223,8 +224,8 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
 void gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                            const struct gcb_match_search *searches, size_t count);
 
-/* Makes one result of at least one search. The searches have ended and have the same goal; any two
- * of their settings may be mixed. `out` may be one of them. */
+/* Combines at least one search into one result: the best setting of all, or the best mix of two.
+ * The searches have ended and have the same goal. `out` may be one of them. */
 int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_search *searches,
                       size_t count, struct gcb_diag *diag);
 
