@@ -14,16 +14,16 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/run/trial.h"
 
-/* The row of a message: where the files have it, and its place in the results of a run without
- * shards. */
+/* A `result` or `promise` row: where the files have it, and its place in the results of a run
+ * without shards. */
 struct item {
     uint32_t file;             /* index into files */
     uint32_t length;           /* bytes of the line */
     uint64_t offset, line;     /* byte offset and number of the line */
-    uint32_t run_case, method; /* indices */
+    uint32_t run_case, method; /* indices; set by assign_items */
     uint64_t message;          /* number of the message */
     const char *spec;          /* kept in `texts` */
-    const char *promise;       /* kept in `texts`; NULL: the row of a result */
+    const char *promise;       /* kept in `texts`; NULL: a `result` row */
 };
 
 /* A shard of the run. Its results begin with an `environment` row. */
@@ -60,11 +60,11 @@ struct gcb_merge {
     struct common *cases;
     size_t case_count, case_cap;
     json_t *troubles; /* summaries of the current case whose status is not "ok" */
-    uint32_t file;    /* index of the file that is read */
+    uint32_t file;    /* index of the file that is being read */
 };
 
-#define NAME 160  /* bytes of a file's name in a message */
-#define VALUE 120 /* bytes of a JSON value in a message */
+#define NAME 160  /* room for a file's name in a message, with its terminator */
+#define VALUE 120 /* room for a JSON value in a message, with its terminator */
 
 static const char *name_of(char out[NAME], const struct gcb_merge *m, uint32_t file)
 {
@@ -95,7 +95,7 @@ static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const 
 
 /* ---- what two shards must have in common ---- */
 
-/* Writes a JSON value, which may be NULL, for a message. */
+/* Writes a JSON value, which may be NULL, for a message. Cuts a longer text. Returns out. */
 static const char *value_text(char out[VALUE], const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -105,7 +105,8 @@ static const char *value_text(char out[VALUE], const json_t *value)
     return out;
 }
 
-/* If two different values are lists, replaces them by their first items that differ. */
+/* If two different values are lists, replaces them by their first items that differ. An item that a
+ * shorter list lacks becomes NULL. */
 static void narrow(const json_t **a, const json_t **b)
 {
     size_t i = 0;
@@ -145,7 +146,7 @@ static bool is_verify(const json_t *row)
     return json_is_array(gcb_results_json(row, GCB_FIELD_CHECKS));
 }
 
-/* Checks that a `shard` row is of the same case as that of the first shard. */
+/* Checks that a `shard` row has the same case as the first shard's `shard` row. */
 static int check_case(const struct gcb_merge *m, const struct shard *s, const json_t *row,
                       struct gcb_diag *diag)
 {
@@ -172,11 +173,12 @@ static struct shard *last_shard(struct gcb_merge *m)
     return m->shard_count ? &m->shards[m->shard_count - 1] : NULL;
 }
 
-/* Checks that the last row of the last shard is a `shard` row. */
+/* Refuses the last shard if it has no `shard` row, or if results follow its last `shard` row.
+ * Returns 0 if there is no shard yet. */
 static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
 {
     const struct shard *s = last_shard(m);
-    bool more; /* there are rows after the last `shard` row */
+    bool more; /* results, or summaries of failures, follow the last `shard` row */
 
     if (!s)
         return 0;
@@ -248,7 +250,7 @@ static int take_result(struct gcb_merge *m, const struct gcb_results_row *row,
     return 0;
 }
 
-/* If a `summary` row says that its method failed, keeps the row until the case ends. */
+/* Keeps a `summary` row whose status is not "ok" until the case ends. */
 static void take_summary(struct gcb_merge *m, const struct gcb_results_row *row)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
@@ -321,8 +323,9 @@ static uint64_t assign_items(struct gcb_merge *m, uint32_t method, const char *s
     return count;
 }
 
-/* Assigns the items of a method to it, adds their number to *known, and checks that no row is
- * missing. A method of `compress` or `bench` that failed may have fewer rows. */
+/* Finds the items of a method, adds their number to *known, notes a failure of the method, and
+ * checks that no row is missing or repeated. A method of `compress` or `bench` that failed may have
+ * any number of rows. */
 static int check_method(struct gcb_merge *m, const json_t *row, uint32_t method, size_t *known,
                         struct gcb_diag *diag)
 {
@@ -439,7 +442,7 @@ static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return 0;
     case GCB_RECORD_SHARD:
         return take_shard(m, row, diag);
-    case GCB_RECORD_ANSWER: /* of a run without --shard, which end_shard refuses */
+    case GCB_RECORD_ANSWER: /* only a run without --shard has answers, and end_shard refuses it */
         return 0;
     default:
         return refuse(m, m->file, diag, GCB_E_INVALID,
@@ -615,7 +618,7 @@ bool gcb_merge_of_verify(const struct gcb_merge *m)
 struct joining {
     struct gcb_merge *m;
     const struct gcb_merge_observer *observer;
-    struct gcb_room line;                  /* the row that is read again */
+    struct gcb_room line;                  /* text of the row that is read again */
     struct gcb_samples samples[GCB_TIMED]; /* only seconds, count and cap are used */
     struct gcb_method *methods;            /* of the current case */
     struct gcb_merge_case at;              /* the current case */
@@ -675,7 +678,8 @@ static int add_row(struct joining *j, const struct item *item, const json_t *row
     return 0;
 }
 
-/* Adds a row to the total of its method and passes the row to the observer. */
+/* Passes a row to the observer, and adds a result to the total of its method. Leaves out results
+ * from the message on at which the method failed. */
 static int join_row(struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
     const struct failure *f = &j->m->cases[item->run_case].failures[item->method];
