@@ -36,14 +36,14 @@ void gcb_policy_method(struct gcb_method *out, struct gcb_policy *p);
 /* True if the method is from gcb_policy_method. */
 bool gcb_policy_is(const struct gcb_method *m);
 
-/* Sets p->by_tensor for the tensors of `source`. Call this after the last rule was added.
+/* Sets p->by_tensor for the tensors of `source`. Call this once, after the last rule was added.
  * GCB_E_INVALID: a glob matches no tensor, or no rule matches a tensor. */
 int gcb_policy_bind(struct gcb_policy *p, const struct gcb_source *source, struct gcb_diag *diag);
 void gcb_policy_fini(struct gcb_policy *p); /* zeroed is fine */
 
-/* Returns the rule for the tensor with this path, or NULL. */
+/* Returns the rule for the tensor with this path; NULL if no rule matches. */
 const struct gcb_rule *gcb_policy_rule(const struct gcb_policy *p, const char *path);
-/* Writes a rule as "GLOB=SPEC", cut to `size` bytes. Returns out. */
+/* Writes a rule as "GLOB=SPEC", or "*=SPEC" without a glob, cut to `size` bytes. Returns out. */
 char *gcb_policy_rule_text(char *out, size_t size, const struct gcb_rule *rule);
 /* Writes a rule as an option for a shell, cut to `size` bytes. Returns out. */
 char *gcb_policy_option(char *out, size_t size, const struct gcb_rule *rule);

@@ -45,14 +45,15 @@ const struct gcb_promise_backend gcb_promise_coders = {.encode = coders_encode,
 
 /* ---- a tensor and a method ---- */
 
-/* Sets *max to the longest message that the job's coder promises. */
+/* Sets *max to the largest number of bytes of a message that the job's coder on the CPU
+ * promises. */
 static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, struct gcb_diag *diag)
 {
     struct gcb_coder_config config = job->config;
     struct gcb_coder *coder = NULL;
     int err;
 
-    config.place = NULL; /* if a device does not have the method, encoding will fail */
+    config.place = NULL; /* if the device lacks the method, encoding fails later */
     err = gcb_coder_create(&coder, job->method, &config, diag);
     if (!err)
         *max = gcb_coder_bound(coder);
@@ -60,11 +61,11 @@ static int find_max_message(const struct gcb_promise_job *job, uint64_t *max, st
     return err;
 }
 
-/* Bytes of a buffer after the longest promised message. A longer message fits too, so that a check
- * can find the broken promise. */
+/* Bytes of a buffer after the longest promised message. A message that is longer by at most this
+ * number fits too, so that a check can find the broken promise. */
 #define SPARE 4096
 
-/* Gives a buffer room for `max` and SPARE bytes. */
+/* Gives a buffer room for `max` and SPARE bytes. Its contents may be lost. */
 static int take_room(struct gcb_wbuf *message, uint64_t max, struct gcb_diag *diag)
 {
     const uint64_t bytes = max + SPARE;
@@ -174,8 +175,8 @@ bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
     return false;
 }
 
-/* Encodes the job into `message`, decodes it into y, and checks that y was written. Fails like
- * gcb_promise_send. */
+/* Encodes the job into `message`, decodes the message into y, and checks y. Sets c->parts and
+ * c->stored. Fails like gcb_promise_send. */
 static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                     struct gcb_wbuf *message, float *y)
 {
@@ -299,8 +300,8 @@ bool gcb_promise_transforms(const struct gcb_method *m)
     return transform[0] && strcmp(transform, "none") != 0;
 }
 
-/* Returns the number of elements of a method's transforms of n elements; 1 without a transform; n
- * for transforms of tiles, which are shorter. */
+/* Returns how many elements one transform of the method takes, in a tensor of n elements: 1 without
+ * a transform. For transforms of tiles, which take fewer, returns n. */
 static double transform_length(const struct gcb_method *m, uint64_t n)
 {
     double chunk = 0.0;

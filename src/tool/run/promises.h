@@ -18,9 +18,9 @@ struct gcb_sum;
 /* A message to encode and to decode. */
 struct gcb_promise_job {
     const struct gcb_method *method;
-    struct gcb_coder_config config; /* queue and place are borrowed; env.count elements at x */
+    struct gcb_coder_config config; /* all its pointers are borrowed */
     struct gcb_step at;
-    const float *x;
+    const float *x;   /* config.env.count elements; borrowed */
     unsigned repeats; /* how often one coder encodes x; only the last message is used */
 };
 
@@ -29,7 +29,7 @@ struct gcb_promise_backend {
     /* appends the message to `out` */
     int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                   struct gcb_diag *diag);
-    /* sets *parts to the parts of the message; `parts` may be NULL */
+    /* decodes a message, and sets *parts to its parts; `parts` may be NULL */
     int (*decode)(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
                   const struct gcb_mview *out, struct gcb_message_parts *parts,
                   struct gcb_diag *diag);
@@ -38,7 +38,7 @@ struct gcb_promise_backend {
                struct gcb_diag *diag);
     void *ctx;
 };
-/* Creates new coders for each message. */
+/* Encodes and decodes each message with new coders. */
 extern const struct gcb_promise_backend gcb_promise_coders;
 
 enum gcb_promise_status {
@@ -49,8 +49,10 @@ enum gcb_promise_status {
 };
 struct gcb_promise_outcome {
     enum gcb_promise_status status;
-    double value, limit; /* measured value, and largest allowed value; NAN: no number */
-    char words[200];     /* what is wrong, or why the check says nothing; escaped; may be "" */
+    /* value: what the check measured, or which element, length or message is wrong; limit: what is
+     * allowed, in most checks the largest value; NAN: no number */
+    double value, limit;
+    char words[200]; /* what is wrong, or why the check says nothing; escaped; may be "" */
 };
 
 /* A tensor and a method, with the buffers that the checks need. */
@@ -59,10 +61,10 @@ struct gcb_promise_case {
     const struct gcb_promise_backend *backend;
     double energy;           /* sum of x^2 */
     uint64_t max_message;    /* largest number of bytes of a message that the coder promises */
-    struct gcb_wbuf message; /* of gcb_promise_send */
-    struct gcb_wbuf other;   /* of gcb_promise_send_other and gcb_promise_send_here */
+    struct gcb_wbuf message; /* written by gcb_promise_send */
+    struct gcb_wbuf other;   /* written by gcb_promise_send_other and gcb_promise_send_here */
     float *y, *z;  /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
-    float *floats; /* memory of y and z */
+    float *floats; /* memory of y and z; owned */
     struct gcb_message_parts parts;     /* parts of the last message */
     bool stored;                        /* the last message was sent raw */
     struct gcb_promise_outcome outcome; /* outcome of the last check */
@@ -73,10 +75,10 @@ struct gcb_promise_case {
 #define GCB_PROMISE_GUARD 16
 
 /*
- * Prepares checks of a method on a tensor. `config` has env, source type, place, kernels and one
- * thread. `backend` NULL: gcb_promise_coders. x has env.count finite elements and is borrowed.
- * Returns GCB_E_NOMEM, or the error of creating a coder for this method and tensor. Call
- * gcb_promise_case_fini afterwards, even after a failure.
+ * Prepares checks of a method on a tensor. `config` has source type, place and env, whose queue has
+ * one thread. `backend` NULL: gcb_promise_coders. x has env.count finite elements. All pointers,
+ * also those in *config, are borrowed until gcb_promise_case_fini, which must be called even after
+ * a failure. Returns GCB_E_NOMEM, or the error of creating a coder for this method and tensor.
  */
 int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
                           const struct gcb_coder_config *config, const struct gcb_step *at,
@@ -107,15 +109,16 @@ extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gc
     gcb_promises_random[];
 
 /*
- * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails;
- * c->outcome is then a broken promise. gcb_promise_note_failure says when c->failure is set too.
+ * Encodes c->job into c->message and decodes that message into c->y. Returns false if this fails,
+ * or if decoding leaves an element out, makes an infinity or NaN, or writes outside of c->y. Then
+ * c->outcome is a broken promise, and gcb_promise_note_failure says when c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
 /* Encodes another job, whose tensor is no larger, into c->other, and decodes c->other into c->z.
  * Fails like gcb_promise_send. */
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
-/* Encodes c->job into c->other and decodes c->other into c->z, with coders on the host. Fails like
- * gcb_promise_send. */
+/* Encodes c->job into c->other and decodes c->other into c->z, with gcb_promise_coders on the CPU,
+ * whatever c->backend is. Fails like gcb_promise_send. */
 bool gcb_promise_send_here(struct gcb_promise_case *c);
 
 /* The next four functions fill c->outcome and return its status. */
@@ -134,14 +137,14 @@ enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double v
 bool gcb_promise_is_trivial(struct gcb_promise_case *c);
 
 /*
- * Returns by how much rounding to multiples of the smallest float32, u = 2^-149, may change a
- * decoded tensor, as a share of its norm: 2u sqrt(n L) / ||x|| for n elements in transforms of L
- * elements (L = 1 without a transform). The factor sqrt(L) is there because the inverse transform
- * multiplies kept values by it. If the result is 1 or more, rounding may leave nothing of the
- * tensor, and promises about energies say nothing.
+ * Returns by how much rounding to multiples of the smallest positive float32, u = 2^-149, may
+ * change a decoded tensor, as a share of the input's norm: 2u sqrt(n L) / ||x|| for n elements in
+ * transforms of L elements (L = 1 without a transform). The factor sqrt(L) is there because the
+ * inverse transform multiplies kept values by it. If the result is 1 or more, rounding may leave
+ * nothing of the tensor, and promises about energies say nothing.
  */
 double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
-#define GCB_PROMISE_STEP 0x1p-149 /* the smallest float32 */
+#define GCB_PROMISE_STEP 0x1p-149 /* the smallest positive float32 */
 #define GCB_PROMISE_TINY "the values are so small that float32 may round their errors to 0"
 
 /* Returns the name of a choice parameter's value, or "" if the method has no such parameter. */
@@ -166,8 +169,8 @@ bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
 /*
  * Error rules: how far each decoded element may be from the element that was encoded. A codec that
  * rounds each element by itself names its rule in `.error_rule` or `.error_rule_of`
- * (src/lib/codec/codec.h). Each row of the table in error_rules.c is a rule. `gcbench verify`, the
- * contract tests and the tests of the rules need nothing else.
+ * (src/lib/codec/codec.h). Each row of the table in error_rules.c is a rule, which `gcbench verify`
+ * and the contract tests check.
  *
  * The allowed errors follow from the tensor and the method's parameters. Only the rule `range` also
  * needs the message, which has the format.
@@ -176,9 +179,9 @@ bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
 /* The error that one element may have. */
 struct gcb_element_error {
     double most; /* largest |error|, whatever is drawn */
-    /* For drawn rules: the element is rounded up by step * (1 - up) with probability `up`, and
-     * otherwise down by step * up. If step is 0, nothing is drawn, and the error is exactly
-     * `most`. */
+    /* For drawn rules: with probability `up`, the element, or in most rules its magnitude, is
+     * rounded up by step * (1 - up), and otherwise down by step * up. If step is 0, nothing is
+     * drawn, and the error is exactly `most`. */
     double step, up;
 };
 /* Receives the allowed error of element i. */
@@ -189,18 +192,19 @@ struct gcb_rule_input {
     const struct gcb_method *method;
     const float *x; /* count elements */
     uint64_t count;
-    const void *message; /* length bytes; drawn rules do not read it */
+    const void *message; /* length bytes; only the rule `range` reads it; may be NULL for others */
     size_t length;
 };
 
 struct gcb_error_rule {
     const char *name;           /* as a codec names it */
     struct gcb_promise promise; /* binds (applies to) the methods that name this rule */
-    bool drawn;                 /* every element is rounded stochastically */
+    bool drawn;                 /* elements are rounded stochastically */
     /* Calls `each` for every element in order. Returns false if the message has no scale. */
     bool (*visit)(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx);
-    /* For drawn rules: returns the largest mean of the squared error that the method's paper
-     * allows. NULL: the paper gives the exact mean, which follows from `visit`. */
+    /* For drawn rules: returns the largest mean over all draws of ||x - x'||^2 (x': the decoded
+     * tensor) that the method's paper allows. NULL: the paper gives the exact mean, which follows
+     * from `visit`. */
     double (*largest_mean)(const struct gcb_rule_input *in);
 };
 

@@ -121,8 +121,9 @@ static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 
 /* ---- a device and the CPU ---- */
 
-/* True if the device and the CPU decode the message to the same tensor. Otherwise the promise is
- * broken. Writes the device's tensor to c->y and the CPU's to c->z. */
+/* True if the device and the CPU decode the message to the same tensor, or with GCB_CAP_DEVICE_MATH
+ * to tensors within GCB_DECODERS_APART. Otherwise the promise is broken. Writes the device's tensor
+ * to c->y and the CPU's to c->z. */
 static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
                        const char *words)
 {
@@ -213,8 +214,8 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
-/* All lengths up to this number are tried. From the message's length down to this number, each
- * length tried is about half of the length before. */
+/* Each length that is tried is about half of the length before, until a length is at most this
+ * number. Then each shorter length is tried. */
 #define EACH_CUT 64
 
 static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
@@ -279,7 +280,7 @@ static const float weights[] = {0.5f, 1.0f, -0.25f, 0.3f};
 struct adding {
     struct gcb_sum *sum;
     float *x;        /* the tensor of the current worker */
-    float *expected; /* weight times decoded tensor, added in float32 */
+    float *expected; /* sum of weight times decoded tensor, in float32 */
     double norms;    /* sum over messages of |weight| times the norm of the decoded tensor */
 };
 
@@ -302,7 +303,7 @@ static bool add_worker(struct gcb_promise_case *c, struct adding *a, size_t work
     struct gcb_diag why = {.status = 0};
     int err;
 
-    gcb_sums_turn(a->x, c->job.x, n, worker * (n / WORKERS)); /* each worker has another tensor */
+    gcb_sums_turn(a->x, c->job.x, n, worker * (n / WORKERS)); /* not turned if n < WORKERS */
     job.x = a->x;
     job.at.worker = (uint32_t)worker;
     job.config.checksum = true;
@@ -366,7 +367,7 @@ static enum gcb_promise_status compare_sums(struct gcb_promise_case *c, const st
             c, differing, 0.0,
             "the sum of the messages differs from that of the decoded tensors in %.0f elements",
             differing);
-    /* each message and the sum are rounded to multiples of the smallest float */
+    /* each message and the sum are rounded to multiples of GCB_PROMISE_STEP */
     apart = sqrt(gcb_promise_distance(a->expected, c->y, n)) -
             (WORKERS + 1) * gcb_promise_rounding(c, c->job.method) * sqrt(c->energy);
     apart = apart <= 0.0 ? 0.0 : apart / a->norms;

@@ -18,7 +18,8 @@ static bool is_sparse(const struct gcb_method *m)
 
 /* Sends the tensor, into c->other and c->z, with input and kept values as fp32. So only the
  * transform and the selection change the tensor, except that with quant=asq kept values may become
- * their mean. Sets *m to the method with these parameters. Fails like gcb_promise_send. */
+ * their mean. Sets *m to the method with these parameters. Fails like gcb_promise_send; c->failure
+ * is also set if the parameters cannot be set. */
 static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
     struct gcb_promise_job job = c->job;
@@ -36,8 +37,8 @@ static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 
 /* ---- verbatim: an element is dropped or decoded without a change ---- */
 
-/* True if kept elements are sent unchanged. RedSync's quantisation (quant=asq) sends their mean,
- * whatever the parameter `values` says. */
+/* True if kept elements are sent unchanged. RedSync's quantisation (quant=asq) sends their mean
+ * instead, except in small tensors and the output layer. */
 static bool keeps_verbatim(const struct gcb_method *m)
 {
     return is_sparse(m) && has_choice(m, "values", "fp32") && !has_choice(m, "quant", "asq") &&
@@ -99,8 +100,9 @@ static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, cons
 }
 
 /* True if encoding and decoding are a projection. Replacing complex bins by their mean is not a
- * projection, because bins have different weights in the energy. quant=asq does not matter: even
- * then RedSync sends small tensors in the form of `values`. */
+ * projection, because bins have different weights in the energy. With quant=asq, `values`
+ * decides too: RedSync sends the mean of a tensor's kept values, which is a projection, or sends
+ * them in the form of `values`. */
 static bool projects(const struct gcb_method *m)
 {
     const char *values = gcb_promise_choice(m, "values");
@@ -116,7 +118,7 @@ static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
     return gcb_promise_send(c) ? check_pythagoras(c, c->y) : GCB_PROMISE_BROKEN;
 }
 
-/* True if the method quantises the coefficients of a transform. */
+/* True if the method quantises the coefficients of a transform, or its input (input=fp16). */
 static bool quantises_coefficients(const struct gcb_method *m)
 {
     return is_sparse(m) && gcb_promise_transforms(m) && !projects(m);
@@ -200,7 +202,7 @@ static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
     factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
     r = gcb_promise_rounding(c, &m);
-    if (r >= 1.0 - sqrt(1.0 - share)) /* the limit below would allow the error of zeros */
+    if (r >= 1.0 - sqrt(1.0 - share)) /* a decoded tensor of zeros would be within the limit */
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
     lost = sqrt(1.0 - share + ROUNDING) + r;
     return gcb_promise_at_most(c, gcb_promise_distance(c->job.x, c->z, n) / c->energy, lost * lost,
