@@ -67,8 +67,8 @@ static const struct member sums[] = {
     {COUNT(SPARSE_ELEMENTS, asked_of)},
 };
 
-/* The members that gcb_rows_tally reads from other fields of a result. Null counts as 0, because
- * some of these fields are null for rows without sums or a device. */
+/* More members that gcb_rows_tally reads. Null counts as 0, because some of these fields are null
+ * without sums or a device. */
 static const struct member counts[] = {
     {COUNT(MESSAGES, messages)},         {COUNT(ELEMENTS, elements)},
     {COUNT(INPUT_BYTES, input_bytes)},   {COUNT(NONFINITE, nonfinite)},
@@ -146,7 +146,7 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
 const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED] = {
     &gcb_encode_fields, &gcb_decode_fields, &gcb_sum_fields, &gcb_sum16_fields};
 
-/* Writes a median, its interval and its samples. */
+/* Writes the median of times, their minimum, spread and samples, and the median's interval. */
 static void put_seconds(struct gcb_row *row, const struct gcb_rows_setting *s,
                         const struct gcb_times_fields *fields, const struct gcb_times *t,
                         const struct gcb_sample_sums *samples)
@@ -222,8 +222,8 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
 }
 
-/* Writes the collectives that may carry the method's messages, and the collective that does by
- * default. If the user chose a collective, only this one may. */
+/* Writes the collectives that may carry the method's messages, the collective that carries them,
+ * and its number of rounds. If the user chose a collective, it is the only one that may. */
 static void put_collectives(struct gcb_row *row, const struct gcb_method *method)
 {
     const unsigned can = gcb_method_collectives(method), rounds = gcb_exchange_rounds(method);
@@ -260,8 +260,8 @@ static void put_tally(struct gcb_row *row, const struct gcb_method *method,
     put_fidelity(row, t);
 }
 
-/* Writes the options that give the policy, or in a result only the rule for its tensor. `trial` is
- * NULL in a summary. */
+/* Writes the field `policy`: the options that give the policy, or in a result the rule for its
+ * tensor; null if no policy chose the method. `trial` is NULL in a summary. */
 static void put_policy(struct gcb_row *row, const struct gcb_rows_setting *s,
                        const struct gcb_method *method, const struct gcb_run_trial *trial)
 {

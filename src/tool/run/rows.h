@@ -24,7 +24,8 @@ struct gcb_rows_setting {
 /* For each enum gcb_timed_work: the fields of its times. */
 extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
 
-/* Writes the fields `scope` to `isa` and `params`, which other records have too. */
+/* Writes `scope`, `order`, `method`, `spec`, `params`, `device`, `threads` and `isa`, which other
+ * records have too. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
 /* Writes `wire_bytes` and its parts, `stored` and `dense`, which other records have too. */
@@ -34,17 +35,18 @@ void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial);
 
-/* Makes a `summary` row. `file` is the name of the input. Release the row with gcb_row_fini. */
+/* Makes a `summary` row. `file` is the name of the input. `interrupted`: the run was stopped, which
+ * becomes the status unless the method failed. Release the row with gcb_row_fini. */
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted);
 
-/* Reads the tally back from which a `result` row was made. GCB_E_CORRUPT: the row lacks the sums or
- * a count. */
+/* Reads the tally back from which a `result` row was made. GCB_E_CORRUPT: the row lacks the sums, a
+ * count or `input_dtype`. */
 int gcb_rows_tally(struct gcb_tally *t, const json_t *row, struct gcb_diag *diag);
 
 /* Makes a `summary` row without figures for a method that does not run on this device. `reason`
- * says why. */
+ * says why. Release the row with gcb_row_fini. */
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const char *file, const char *reason);
 

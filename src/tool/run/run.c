@@ -42,7 +42,7 @@ struct run {
     struct span *span;
     size_t method; /* index of the current method */
     size_t from;   /* index in the span of the first message of the current group */
-    int observed;  /* error of the observer, not of the method */
+    int observed;  /* error of the observer or of config->keep, not of the method */
 };
 
 /* Adds `weight` to the work that is done, and reports the progress. */
@@ -208,7 +208,8 @@ void gcb_run_total_add(struct gcb_run_total *total, const struct gcb_run_trial *
         gcb_sample_sums_add(&total->samples[i], &t->samples[i]);
 }
 
-/* Returns the method that encodes the message: the current method, or what its policy chooses. */
+/* Returns the method that encodes the message: the current method, or the method that its policy
+ * chooses. */
 static const struct gcb_method *method_for(const struct run *r, const struct gcb_message_plan *plan)
 {
     const struct gcb_run_config *c = r->config;
@@ -274,8 +275,8 @@ static size_t group_length(struct run *r, const struct gcb_method *method)
     return gcb_trial_group(&r->bench, method, in, count);
 }
 
-/* Runs the current method on the group that begins at message r->from, and sets *count to the
- * group's number of messages. */
+/* Runs the current method, unless it has failed, on the group that begins at message r->from. Sets
+ * *count to the group's number of messages. */
 static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
     const struct gcb_trial_input *in = &r->span->in[r->from];
@@ -287,7 +288,8 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
     if (r->budget) {
-        const double half = gcb_budget_take(r->budget, weight) / 2.0; /* encoding or decoding */
+        /* for encoding, and as much for decoding */
+        const double half = gcb_budget_take(r->budget, weight) / 2.0;
 
         r->bench.config.timing.max_time = r->config->trial.sums ? half * GCB_SUMS_OTHERS : half;
     }
@@ -419,7 +421,7 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
     return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
 }
 
-/* Allocates all memory of the run. */
+/* Allocates all memory of the run, plans its work, and checks the methods. */
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

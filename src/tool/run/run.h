@@ -39,7 +39,8 @@ struct gcb_run_config {
      * is read again for the comparison. 0: no messages. Only on the CPU, without trial.copy, and
      * from files that can be read in parts (gcb_source_has_parts). */
     uint64_t in_place;
-    bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
+    /* on a device: encode neighbouring messages of at most GCB_RUN_SMALL elements in groups */
+    bool groups;
 };
 
 /* Most elements of a message in a group. For messages up to this size, a GPU's launches take longer
@@ -66,7 +67,7 @@ struct gcb_run_total {
     struct gcb_sample_sums samples[GCB_TIMED];
     /* with carry_on, or of a plug-in: the error that ended the method early; status 0: none */
     struct gcb_diag failure;
-    size_t failed_at; /* number of the message that failed */
+    size_t failed_at; /* number of the message that failed; 0 if none was tried */
 };
 
 /* Adds the result of the next message to the total of its method. Reads only the tally, the samples
@@ -87,10 +88,10 @@ struct gcb_run_result {
 
 /*
  * Runs all trials. Returns the first error of a trial (unless carry_on is set, or a plug-in
- * failed), of reading or of the observer. GCB_E_NONFINITE with GCB_POLICY_ERROR: a tensor has
- * infinities or NaNs, and `diag` names the first few such tensors of the dump, or of the shard.
- * GCB_E_NONFINITE with GCB_POLICY_SKIP: no step is left; for a shard this is no error. `out` must
- * be released with gcb_run_result_fini on success and on failure.
+ * failed), of reading, of writing to config->keep, or of the observer. GCB_E_NONFINITE with
+ * GCB_POLICY_ERROR: a tensor has infinities or NaNs, and `diag` names the first few such tensors of
+ * the dump, or of the shard. GCB_E_NONFINITE with GCB_POLICY_SKIP: no step is left; for a shard
+ * this is no error. `out` must be released with gcb_run_result_fini on success and on failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);

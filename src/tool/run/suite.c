@@ -68,7 +68,8 @@ static int add_sizes(struct gcb_suite *s, struct gcb_source_synthetic *tensor,
     return err;
 }
 
-/* Begins an input, or continues the last input if both have neither name nor file. */
+/* Begins an input. An entry with neither name nor file continues the last input if that input is
+ * called "synthetic" too. */
 static int begin_input(struct gcb_suite *s, const char *name, const char *file,
                        struct gcb_diag *diag)
 {
@@ -91,8 +92,8 @@ static int begin_input(struct gcb_suite *s, const char *name, const char *file,
     return 0;
 }
 
-/* True if an entry of `inputs` has either `file`, or `dist` and one of `layout` and `elements`; may
- * have `name`; and has nothing else. */
+/* True if an entry of `inputs` has either `file`, or `dist` with one of `layout` and `elements`,
+ * and nothing else except perhaps `name`. */
 static bool is_input(const json_t *entry)
 {
     const json_t *dist = json_object_get(entry, "dist"), *layout = json_object_get(entry, "layout");
@@ -165,7 +166,7 @@ static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
     return 0;
 }
 
-/* Takes one field of the suite: one of the fields that are not options, or else an option. */
+/* Takes a field of the suite. A key that is none of the suite's own is the name of an option. */
 static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                       struct gcb_diag *diag)
 {
@@ -227,7 +228,7 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
     return take_all(s, diag);
 }
 
-#define MOST_BYTES 65536 /* largest file of a suite */
+#define MOST_BYTES 65536 /* most bytes of a suite's file */
 
 static int load_file(struct gcb_suite *s, const char *path, struct gcb_diag *diag)
 {

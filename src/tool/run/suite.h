@@ -16,17 +16,19 @@
 #define GCB_SUITE_INPUTS 64 /* most inputs, and most synthetic tensors of all inputs */
 
 /* What a case measures together: an entry of the field `inputs` with a name or a file, or
- * neighbouring entries without a name and a file. */
+ * neighbouring entries with neither. */
 struct gcb_suite_input {
-    const char *name;    /* the `file` of its rows */
+    const char *name;    /* what its rows have in the field `file` */
     const char *file;    /* a dump; NULL: synthetic tensors */
-    size_t first, count; /* indices of the synthetic tensors in `tensors` */
+    size_t first, count; /* index of the first synthetic tensor in `tensors`; their number */
 };
 
 struct gcb_suite {
-    json_t *json;     /* the parsed suite; owns the strings below, except those in `numbers` */
-    json_t *numbers;  /* the numbers among the values of options, as strings */
-    char *folder;     /* folder of the suite's file, with the last '/'; NULL: a shipped suite */
+    json_t *json;    /* the parsed suite; owns the strings below, except those in `numbers` */
+    json_t *numbers; /* the numbers among the values of options, as strings */
+    /* folder of the suite's file, with the last '/'; "" for a name without '/'; NULL: no file;
+     * owned */
+    char *folder;
     char file[128];   /* name of the file or the suite for messages; escaped */
     const char *name; /* NULL: no suite */
     /* the fields that are options: name and value of each pair, one after the other; a list has a
@@ -112,7 +114,7 @@ struct gcb_suite_config {
     struct gcb_run_config run;
     struct gcb_suite_device *devices; /* plan->device_count devices */
     bool histogram, spectrum;         /* make rows of histograms or spectra */
-    bool no_bandwidth;                /* do not measure memory bandwidth */
+    bool no_bandwidth;                /* do not measure the CPU's memory bandwidth */
     bool no_sums;                     /* do not time sums of messages */
 };
 
@@ -135,7 +137,7 @@ struct gcb_suite_observer {
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
     /* takes a row of a histogram or spectrum and releases it; called after the first case of each
-     * input and scope whose device can be used */
+     * input and scope on a device that can be used */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void *ctx;              /* of the functions above */
     struct gcb_watch watch; /* of all cases */
@@ -147,14 +149,15 @@ struct gcb_suite_run;
 struct gcb_suite_run *gcb_suite_run_open(const struct gcb_suite_config *config);
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
-/* Measures memory bandwidth with each number of threads, and the copy bandwidth of each device.
- * *bandwidths has plan->thread_count entries, valid until the run is closed. */
+/* Measures memory bandwidth with each number of threads (unless config.no_bandwidth is set), and
+ * the copy bandwidth of each device that can be used. *bandwidths has plan->thread_count entries,
+ * valid until the run is closed. Returns the first error. */
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag);
 
-/* Starts the time budget and runs the cases. Ends early after an error of an observer, or after a
- * case whose result says that it was interrupted. If a method fails, the other methods go on, as in
- * gcb_run with carry_on. */
+/* Starts the time budget and runs the cases. Ends early after an error of gcb_run or of an
+ * observer, which is returned, or after a case whose result says that it was interrupted. If a
+ * method fails, the other methods go on, as in gcb_run with carry_on. */
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag);
 

@@ -6,7 +6,7 @@
 
 const char *const gcb_cache_names[] = {"warm", "cold", NULL};
 
-/* A case, as indices into the plan's lists. */
+/* A case, as indices into config.sources and the plan's lists. */
 struct place {
     size_t input, scope, device, threads, cache;
 };
@@ -46,7 +46,7 @@ static void plan_layout(struct gcb_suite_run *r, size_t number)
 static void estimate_work(struct gcb_suite_run *r)
 {
     const struct gcb_suite_plan *s = r->config.plan;
-    size_t times = 0; /* number of cases with the same layout */
+    size_t times = 0; /* cases with the same layout, on devices that can be used */
 
     for (size_t i = 0; i < s->device_count; i++)
         times += !r->config.devices[i].why.status;

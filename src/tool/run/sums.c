@@ -30,7 +30,7 @@ static int encode_turned(const struct gcb_encode_job *job, size_t i, float *turn
     struct gcb_encode_call call = {.job = &other, .message = out};
     const struct gcb_operation op = gcb_encode_operation(&call);
 
-    if (n) /* "+ i" avoids distances that are a multiple of the tensor's row length */
+    if (n) /* without "+ i", many distances would be multiples of the tensor's row length */
         gcb_sums_turn(turned, job->in.data, n, (n / GCB_SUMS_DIFFERENT * i + i) % n);
     other.in.data = turned;
     other.at.worker += (uint32_t)i;
@@ -111,8 +111,9 @@ int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *
 
 /* ---- timing ---- */
 
-/* With cold caches: begins a new sum once the last has GCB_SUMS_MESSAGES messages. The first
- * message of a sum is not timed. */
+/* With cold caches: before the first timed addition, and again after every GCB_SUMS_MESSAGES - 1 of
+ * them, finishes the sum, empties the caches, and begins a new sum with a message that is not
+ * timed. */
 static int begin_cold(void *ctx, struct gcb_diag *diag)
 {
     struct gcb_sums_job *job = ctx;
@@ -141,7 +142,7 @@ static int add_many(void *ctx, struct gcb_diag *diag)
     return err ? err : gcb_sum_finish(job->sum, NULL, diag);
 }
 
-/* Times additions to a sum that has begun. Finishes the sum afterwards. */
+/* Begins the sum with a message, times additions to it, and finishes it. */
 static int measure_one(struct gcb_samples *out, const struct gcb_timing *timing,
                        struct gcb_sums_job *job, struct gcb_diag *diag)
 {

@@ -11,8 +11,8 @@
 /* Number of messages in the sum whose time is the field sum16_seconds. */
 #define GCB_SUMS_MESSAGES 16
 
-/* The most different messages that are added. With so many messages, their kept positions together
- * touch most cache lines of a tensor. */
+/* The largest number of different messages that are added. With so many messages, their kept
+ * positions together touch most cache lines of a tensor. */
 #define GCB_SUMS_DIFFERENT 128
 /* Most bytes of all messages after the first, if they are as long as the first. */
 #define GCB_SUMS_BYTES ((size_t)64 << 20)
@@ -20,8 +20,8 @@
 /*
  * The messages that are added. The first is the message of the trial. The others encode the same
  * tensor, turned (rotated) by different distances, as if they came from other workers. Turning
- * keeps the values and the distances between most of them, but other positions are kept. Starts
- * zeroed.
+ * changes the positions that a sparsifier keeps, but neither the values nor the distances between
+ * most of them. Starts zeroed.
  */
 struct gcb_sums_messages {
     struct gcb_room room; /* memory of all messages except the first; release with gcb_room_fini */
@@ -50,7 +50,7 @@ struct gcb_sums_job {
     size_t next;                          /* index of the message to add next; starts at 0 */
     /* with cold caches; set by gcb_sums_measure */
     struct gcb_evict *evict;
-    size_t added;         /* number of timed additions */
+    size_t added;         /* with cold caches: number of timed additions that have begun */
     const float *into;    /* `count` elements */
     const float *decoded; /* `count` elements: the tensor decoded from the first message */
     uint64_t count;

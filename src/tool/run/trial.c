@@ -118,10 +118,10 @@ struct item {
     double share; /* share of the group's times that this message gets */
 };
 
-/* The device's part in the last encoding or decoding of a group. */
+/* What the device measured while a group was encoded or decoded. */
 struct work {
-    struct gcb_stats kernel; /* times by the device's events */
-    uint64_t launches;
+    struct gcb_stats kernel; /* times of all timed calls, by the device's events */
+    uint64_t launches;       /* of the last call */
 };
 
 /* Indices of a batch's samples: of the whole group, of memcpy, and of the current work by the
@@ -450,7 +450,7 @@ static int take_space(struct gcb_trial_bench *b, struct gcb_diag *diag)
 }
 
 /* Stores the time of the last call by the device's events, if that call was timed. The call's work
- * has ended. Returns the call's launches, or 0 if it was not timed. */
+ * must have ended. Returns the call's launches, or 0 if it was not timed. */
 static uint64_t collect(struct gcb_trial_bench *b)
 {
     struct gcb_samples *events = &b->batch->samples[EVENTS];
@@ -721,7 +721,8 @@ static double sum_tolerance(const struct gcb_trial_bench *b, const struct gcb_me
     return whole && c->compute.queue->threads > 1 ? GCB_DECODERS_APART : 0.0;
 }
 
-/* Checks the sum of the message and times sums, if the configuration asks for it. */
+/* Checks the sum of the message and times sums, if the configuration asks for it and the trial was
+ * not interrupted. */
 static int add_up(struct gcb_trial_bench *b, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
 {

@@ -34,7 +34,7 @@ struct gcb_times {
     double transfer;          /* on a device: copies between host and device */
     uint64_t measured;        /* messages that have these times */
     uint64_t single;          /* messages that were timed only once */
-    uint64_t launches;        /* kernels started on the device */
+    uint64_t launches;        /* kernels and fills started on the device */
     uint64_t staged;          /* messages whose stages were timed */
     double stage[GCB_STAGES]; /* sums of the medians of the staged messages */
 };
@@ -83,9 +83,10 @@ struct gcb_tally {
     struct gcb_fidelity fidelity;
 };
 
-/* Adds the sums of `other` to t, except `exchanges`. Leaves error_of_mean and `follows` alone.
- * `stop`, `sum_stop`, `sum_messages`, `group` and `clock_mhz` become the worst, least, largest or
- * lowest of both values, as their comments say. */
+/* Adds the sums of `other` to t, except `exchanges`, and except `launches` if `other` follows.
+ * Leaves error_of_mean and `follows` alone. `dtype` becomes the type of the first message. `stop`,
+ * `sum_stop`, `sum_messages`, `group` and `clock_mhz` become the worst, least, largest or lowest of
+ * both values, as their comments say. */
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
 /* Sets the times of a message, and why measuring stopped, from samples[0..GCB_TIMED). If the count
@@ -159,7 +160,8 @@ struct gcb_copy {
 /*
  * Measures how long each stage of encoding or decoding takes (docs/method.md). This needs separate
  * runs, because reading the clock between stages would disturb the timed runs. The time of the
- * first stage includes writing the message's header. The work after the last stage is not counted.
+ * first stage includes writing or reading the message's header. The work after the last stage is
+ * not counted.
  */
 #define GCB_STAGE_RUNS 5 /* most runs */
 
@@ -209,14 +211,15 @@ int gcb_original_load(const struct gcb_original *o, struct gcb_diag *diag);
 int gcb_original_compare(const struct gcb_original *o, struct gcb_fidelity *f, uint64_t from,
                          uint64_t count, struct gcb_diag *diag);
 
-/* The result of one message with one method. Pointers are valid only during the call. */
+/* The result of one message with one method. Pointers are valid only during the call that passes
+ * the result on, such as gcb_trial_config.take. */
 struct gcb_run_trial {
     const struct gcb_message_plan *plan;
     const struct gcb_tensor *first; /* the message's first tensor; set by gcb_run */
     const char *name;               /* from gcb_plan_name */
     size_t method;                  /* index of the method; set by gcb_run */
     struct gcb_tally tally;
-    const struct gcb_samples *samples;   /* GCB_TIMED of them; count 0: not measured */
+    const struct gcb_samples *samples;   /* one for each gcb_timed_work; count 0: not measured */
     const float *decoded;                /* plan->count elements */
     const float *input;                  /* plan->count elements; NULL with `original` */
     const struct gcb_original *original; /* set if `decoded` took the memory of the input */
@@ -240,8 +243,8 @@ struct gcb_trial_config {
     void *ctx;
 };
 
-/* 16 MiB. For larger messages the check would take a fifth of the time of `compress`, and memory
- * for another tensor. */
+/* Most elements of a message whose sum is checked by `check_sums`: 16 MiB. For larger messages, the
+ * check would take a fifth of the time of `compress`, and memory for another tensor. */
 #define GCB_TRIAL_SUM_MOST (UINT64_C(1) << 22)
 
 /* Coders and buffers that are kept between trials. Must not move after gcb_trial_bench_init. */
@@ -310,7 +313,8 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
  * flushed before each timed call. The error is measured on the device.
  *
  * Messages, values and errors from the device are compared with the CPU's, untimed
- * (src/tool/run/device_check.h). GCB_E_UNVERIFIED: they differ. GCB_E_UNSUPPORTED: the method does
+ * (src/tool/run/device_check.h). GCB_E_UNVERIFIED: they differ, or on the CPU the sum of a message
+ * differs from the decoded tensor. GCB_E_UNSUPPORTED: the method does
  * not run on a device. GCB_E_BACKEND: a library that the method needs on the device is missing.
  */
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
