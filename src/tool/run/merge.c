@@ -119,8 +119,8 @@ static void narrow(const json_t **a, const json_t **b)
     *b = json_array_get(*b, i);
 }
 
-/* Checks that the fields of `row` equal those of `first`, the same row of the first shard. `fields`
- * ends with GCB_FIELD_NONE. */
+/* Checks that the fields of `row` equal those of `first`, the first shard's row of the same kind.
+ * `fields` ends with GCB_FIELD_NONE. */
 static int check_fields(const struct gcb_merge *m, const struct shard *s, const json_t *first,
                         const json_t *row, const enum gcb_field *fields, struct gcb_diag *diag)
 {

@@ -46,7 +46,8 @@ static int add_tensor(struct gcb_suite *s, const struct gcb_source_synthetic *te
     return 0;
 }
 
-/* Adds a tensor for each size in the list `elements`. The other members of *tensor are set. */
+/* Adds a tensor for each size in the list `elements`. The caller has set the other members of
+ * *tensor. */
 static int add_sizes(struct gcb_suite *s, struct gcb_source_synthetic *tensor,
                      const json_t *elements, struct gcb_diag *diag)
 {

@@ -37,7 +37,7 @@ struct gcb_suite {
     size_t pair_count, pair_cap;
     struct gcb_suite_input inputs[GCB_SUITE_INPUTS]; /* used if the user gives no file */
     size_t input_count;
-    struct gcb_source_synthetic tensors[GCB_SUITE_INPUTS]; /* those of all inputs */
+    struct gcb_source_synthetic tensors[GCB_SUITE_INPUTS]; /* synthetic tensors of all inputs */
     size_t tensor_count;
 };
 
@@ -98,7 +98,7 @@ struct gcb_suite_plan {
 struct gcb_suite_device {
     char name[16];                     /* as in rows: "cuda:0", also for "cuda" */
     struct gcb_diag why;               /* why the device cannot be used; status 0: it can be used */
-    struct gcb_device gpu;             /* open; zeroed for the CPU */
+    struct gcb_device gpu;             /* opened by the caller; zeroed for the CPU */
     struct gcb_device_copying copying; /* copy speed of a GPU, after gcb_suite_run_measure */
 };
 

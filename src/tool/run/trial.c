@@ -41,7 +41,7 @@ static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_
     c->to = work == GCB_TIMED_ENCODE ? c->there : c->back;
     c->count = in->count;
     if (work == GCB_TIMED_DECODE)
-        memset(c->back, 0xff, c->count * sizeof(*c->back)); /* fill with NaNs */
+        memset(c->back, 0xff, c->count * sizeof(*c->back)); /* NaNs: no element may stay so */
     return (struct gcb_operation){.run = copy, .job = c};
 }
 
@@ -137,7 +137,7 @@ struct gcb_trial_batch {
      * host they belong to the bench's cache of coders. */
     struct gcb_coder *coders[GCB_TRIAL_GROUP];
     struct gcb_samples samples[SAMPLES];
-    /* on a device */
+    /* the members below are used only on a device */
     struct work work[GCB_TIMED_SUM]; /* of encoding and decoding the whole group */
     struct gcb_device_message messages[GCB_TRIAL_GROUP];
     struct gcb_device_received received[GCB_TRIAL_GROUP];
@@ -457,7 +457,7 @@ static uint64_t collect(struct gcb_trial_bench *b)
     struct gcb_device_work work = {.launches = 0};
 
     if (b->batch->timed && !gcb_device_batch_work(b->place.batch, &work, NULL) &&
-        events->count < events->cap) /* the next wait reports an error of the device */
+        events->count < events->cap) /* the next wait reports an error of this line */
         events->seconds[events->count++] = work.seconds;
     b->batch->timed = false;
     return work.launches;
@@ -666,7 +666,7 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
     while (n < count && n < GCB_TRIAL_GROUP && !make_encoder(&coders[n], b, method, &in[n], NULL) &&
            gcb_device_group_takes(coders[0], coders[n]))
         n++;
-    if (n > 0 && n < GCB_TRIAL_GROUP) { /* the first coder that is not in the group, or NULL */
+    if (n > 0 && n < GCB_TRIAL_GROUP) { /* coders[n], which may be NULL, is not in the group */
         gcb_coder_destroy(coders[n]);
         coders[n] = NULL;
     }
@@ -764,9 +764,9 @@ static int open_encoder(struct gcb_trial_bench *b, size_t i, struct gcb_diag *di
     return err ? err : gcb_coders_room(&item->room, &item->wire, *coder, item->in->raw, diag);
 }
 
-/* After the timed encodings: completes the message, stores the figures that only the encoder knows,
- * and prepares messages to add. On a device, first downloads the message, and compares it with the
- * CPU's. */
+/* After the timed encodings: writes the message's checksum, stores the figures that only the
+ * encoder knows, and prepares messages to add. On a device, first downloads the message, and
+ * compares it with the CPU's. */
 static int take_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];
@@ -901,7 +901,8 @@ static int give(struct gcb_trial_bench *b, const struct item *item, const float 
     return b->config.take(b->config.ctx, &trial, diag);
 }
 
-/* After the timed decodings: measures the error, completes the tally, and passes the result on. */
+/* After the timed decodings: measures the error, checks and times sums, completes the tally, and
+ * passes the result on. */
 static int finish_message(struct gcb_trial_bench *b, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &b->batch->items[i];

@@ -59,8 +59,7 @@ struct gcb_tally {
     };
     /* number of different pairs of step and worker; only gcb_run_total_add counts them */
     uint64_t exchanges;
-    /* error of all workers' mean (src/tool/replay/mean.h); only src/tool/search sets it; 0:
-     * unknown */
+    /* error of all workers' mean (src/tool/replay/mean.h); only `sweep` sets it; 0: unknown */
     double error_of_mean;
     double nominal_bits, entropy0_bits; /* sums over all elements */
     double asked;                       /* sum over elements of the density asked for */
@@ -94,13 +93,13 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *samples);
 
 /* Sets what the encoder of a message knows: bits as the paper counts them, the density asked for,
- * and whether the length depends on the values. */
+ * and whether the length depends on the values. t->elements must be set. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
 
 /* Sets `stored`, the bytes, `kept`, `positions` and the entropy from the parts of a message. `kept`
- * and `positions` of a dense message are 0. GCB_E_INTERNAL: the parts do not add up to the
- * message's size. */
+ * and `positions` of a dense message (t->dense) are 0. GCB_E_INTERNAL: the parts do not add up to
+ * the message's size. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 
@@ -149,7 +148,7 @@ extern const struct gcb_method gcb_copy_method;
 
 /* The buffers of memcpy, and the current copy. */
 struct gcb_copy {
-    float *there, *back; /* buffers for the copies of the input and back */
+    float *there, *back; /* the input is copied to `there`, and `there` to `back` */
     const float *from;   /* the current copy: source, destination and number of elements */
     float *to;
     uint64_t count;
