@@ -21,7 +21,7 @@ struct item {
     uint32_t length;           /* bytes of the line */
     uint64_t offset, line;     /* byte offset and number of the line */
     uint32_t run_case, method; /* indices; set by assign_items */
-    uint64_t message;          /* number of the message */
+    uint64_t message;          /* number of the message in the whole run, from 0 */
     const char *spec;          /* kept in `texts` */
     const char *promise;       /* kept in `texts`; NULL: a `result` row */
 };
@@ -47,7 +47,7 @@ struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
     struct failure *failures;   /* one for each method */
-    uint64_t messages, skipped; /* numbers of messages of all shards */
+    uint64_t messages, skipped; /* sums over the shards: messages, and messages that were skipped */
 };
 
 struct gcb_merge {
@@ -63,8 +63,8 @@ struct gcb_merge {
     uint32_t file;    /* index of the file that is being read */
 };
 
-#define NAME 160  /* room for a file's name in a message, with its terminator */
-#define VALUE 120 /* room for a JSON value in a message, with its terminator */
+#define NAME 160  /* room for a file's name in an error message, with its terminator */
+#define VALUE 120 /* room for a JSON value in an error message, with its terminator */
 
 static const char *name_of(char out[NAME], const struct gcb_merge *m, uint32_t file)
 {
@@ -95,7 +95,7 @@ static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const 
 
 /* ---- what two shards must have in common ---- */
 
-/* Writes a JSON value, which may be NULL, for a message. Cuts a longer text. Returns out. */
+/* Writes a JSON value, which may be NULL, for an error message. Cuts a longer text. Returns out. */
 static const char *value_text(char out[VALUE], const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -467,7 +467,7 @@ static int read_file(struct gcb_merge *m, uint32_t file, struct gcb_diag *diag)
 
 /* ---- all files together ---- */
 
-#define NAMED 8 /* most missing shards that a message names */
+#define NAMED 8 /* most missing shards that an error message names */
 
 /* Checks that there is a shard for each index below the number of shards. */
 static int check_missing(const struct gcb_merge *m, struct gcb_diag *diag)
@@ -659,7 +659,7 @@ static void take_samples(struct gcb_samples *s, const json_t *row, enum gcb_fiel
 
 /* ---- a case ---- */
 
-/* Adds a row to the total of its method. */
+/* Adds a `result` row to the total of its method. */
 static int add_row(struct joining *j, const struct item *item, const json_t *row,
                    struct gcb_diag *diag)
 {

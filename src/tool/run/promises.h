@@ -127,7 +127,7 @@ enum gcb_promise_status gcb_promise_broken(struct gcb_promise_case *c, double va
                                            const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 enum gcb_promise_status gcb_promise_idle(struct gcb_promise_case *c, const char *why);
-/* The promise is kept if value <= limit, and otherwise broken, with a message that begins with
+/* The promise is kept if value <= limit, and otherwise broken, with a text that begins with
  * `words`. */
 enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double value, double limit,
                                             const char *words);
@@ -161,8 +161,8 @@ double gcb_promise_energy(const float *y, uint64_t n);
 /* If `err` is about memory, the device or a missing library or method, and not about the message,
  * sets c->failure to `err` with the text of `why`. */
 void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
-/* Sets the outcome to a broken promise because of `err`. The message has `words`, such as "encoding
- * fails", and the text of `why`. Calls gcb_promise_note_failure. Returns false. */
+/* Sets the outcome to a broken promise because of `err`. The outcome's text has `words`, such as
+ * "encoding fails", and the text of `why`. Calls gcb_promise_note_failure. Returns false. */
 bool gcb_promise_fail(struct gcb_promise_case *c, int err, const char *words,
                       const struct gcb_diag *why);
 

@@ -76,7 +76,7 @@ static const struct member counts[] = {
     {COUNT(GPU_CLOCK_MHZ, clock_mhz)},
 };
 
-/* Writes the members of a table. */
+/* Writes the members of the tally that `table` lists. */
 static void put_members(struct gcb_row *row, const struct gcb_tally *t, const struct member *table,
                         size_t length)
 {
@@ -362,8 +362,8 @@ void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_rows_summary(row, setting, method, &total, file, false);
 }
 
-/* Reads the members of a table from a JSON object. A real that is null becomes NAN. If a count is
- * null, stores its field in *missing; `missing` may be NULL. */
+/* Reads the members of the tally that `table` lists from a JSON object. A real that is null becomes
+ * NAN. If a count is null, stores its field in *missing; `missing` may be NULL. */
 static void take_members(struct gcb_tally *t, const json_t *object, const struct member *table,
                          size_t length, enum gcb_field *missing)
 {

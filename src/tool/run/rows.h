@@ -17,7 +17,7 @@ struct gcb_rows_setting {
     const char *suite;               /* NULL: none */
     const char *shuffle;             /* one of gcb_shuffles; NULL: none */
     const char *cache;               /* "warm" or "cold"; NULL: not controlled */
-    bool without_samples;            /* leave out the samples */
+    bool without_samples;            /* rows have null instead of samples of times */
     const struct gcb_policy *policy; /* policy of the run's gcb_policy_method; NULL: none */
 };
 

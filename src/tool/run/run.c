@@ -37,7 +37,7 @@ struct run {
     double scan_work;          /* elements to scan */
     double work;               /* for progress: scan_work and the weights of all trials */
     double done;               /* the part of `work` that is done */
-    struct gcb_budget own;     /* of config->seconds */
+    struct gcb_budget own;     /* used if config->seconds is set */
     struct gcb_budget *budget; /* points to config->budget or `own`; NULL: no limit on time */
     struct span *span;
     size_t method; /* index of the current method */

@@ -30,7 +30,7 @@ struct gcb_suite {
      * owned */
     char *folder;
     char file[128];   /* name of the file or the suite for messages; escaped */
-    const char *name; /* NULL: no suite */
+    const char *name; /* name of the suite; NULL: there is no suite */
     /* the fields that are options: name and value of each pair, one after the other; a list has a
      * pair for each item */
     const char **pairs;

@@ -79,8 +79,8 @@ void gcb_suite_run_close(struct gcb_suite_run *r)
     gcb_free(r);
 }
 
-/* Measures the copy bandwidth of each device. The first device comes last, so that it is in use for
- * the first case. */
+/* Measures the copy bandwidth of each device that can be used. The first device comes last, so that
+ * it is in use for the first case. */
 static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;

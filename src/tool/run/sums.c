@@ -65,7 +65,7 @@ int gcb_sums_encode(struct gcb_sums_messages *m, const struct gcb_wbuf *first,
     return err;
 }
 
-/* Adds the next message to the sum. */
+/* Adds the next message to the sum; after the last message the first comes again. */
 static int add(struct gcb_sums_job *job, float weight, struct gcb_diag *diag)
 {
     const struct gcb_wbuf *message = &job->from->message[job->next];

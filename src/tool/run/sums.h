@@ -48,7 +48,7 @@ struct gcb_sums_job {
     struct gcb_sum *sum;                  /* has no messages yet; `into` is its accumulator */
     const struct gcb_sums_messages *from; /* the messages to add */
     size_t next;                          /* index of the message to add next; starts at 0 */
-    /* with cold caches; set by gcb_sums_measure */
+    /* empties the caches; NULL: warm caches; set by gcb_sums_measure */
     struct gcb_evict *evict;
     size_t added;         /* with cold caches: number of timed additions that have begun */
     const float *into;    /* `count` elements */

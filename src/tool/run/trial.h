@@ -66,7 +66,8 @@ struct gcb_tally {
     union {
         struct {
             struct gcb_times encode, decode;
-            struct gcb_times sum, sum16; /* only of messages that have them; see gcb_tally_sum */
+            /* summed only over messages that have them; see gcb_tally_sum */
+            struct gcb_times sum, sum16;
         };
         struct gcb_times times[GCB_TIMED]; /* the four members above, by enum gcb_timed_work */
     };
@@ -236,8 +237,8 @@ struct gcb_trial_config {
     bool check_sums;
     /* time memcpy in turn with `identity`, for the trial of gcb_copy_method that follows */
     bool copy;
-    /* receives the result of each message, in order; during the call `message` of the bench is the
-     * message, except in a trial of memcpy */
+    /* receives the result of each message, in order; during the call gcb_trial_bench.message is
+     * this message, except in a trial of memcpy */
     int (*take)(void *ctx, struct gcb_run_trial *trial, struct gcb_diag *diag);
     void *ctx;
 };
@@ -249,7 +250,7 @@ struct gcb_trial_config {
 /* Coders and buffers that are kept between trials. Must not move after gcb_trial_bench_init. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
-    struct gcb_place place; /* of config.compute.device */
+    struct gcb_place place; /* place on config.compute.device; not used on the CPU */
     struct gcb_coders *coders;
     struct gcb_trial_batch *batch; /* the messages that are coded together */
     struct gcb_wbuf message;       /* the last trial's message */
