@@ -214,8 +214,8 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
-/* Each length that is tried is about half of the length before, until a length is at most this
- * number. Then each shorter length is tried. */
+/* Each length up to this number is tried. Of longer ones, each that is tried is about half of the
+ * one before. */
 #define EACH_CUT 64
 
 static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
@@ -228,7 +228,7 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
                                       "the decoder accepts the first %zu of %zu bytes as a message",
                                       length, c->message.len);
         if (length > EACH_CUT)
-            length /= 2;
+            length = length / 2 > EACH_CUT ? length / 2 : EACH_CUT + 1;
     }
     c->message.data[c->message.len] = 0; /* the buffer is larger than the message */
     if (!refuses(c, c->message.len + 1))
