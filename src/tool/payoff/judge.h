@@ -30,9 +30,10 @@ struct gcb_setting {
 struct gcb_judged {
     const struct gcb_way *way;
     enum gcb_error_kind kind; /* without a meaning for a baseline */
-    /* item.error is the error of the mean of all workers. `gain` and `step` compare the exchange
-     * and the whole training step with those of the fastest baseline. Without a baseline, `gain` is
-     * 0 and `step` is NAN; `step` is also NAN if setting.compute is unknown. */
+    /* item.error is the error of the mean of all workers. `gain` compares the exchange with the
+     * fastest exchange of a baseline. `step` compares the training step with the shortest step of a
+     * baseline, which may be another baseline. Without a baseline, `gain` is 0 and `step` is NAN;
+     * `step` is also NAN if setting.compute is unknown. */
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
     double limit; /* what `gain` would be if coding took no time */
