@@ -6,13 +6,12 @@
 #include "kernels/dither/dither_cuda.h"
 
 /*
- * Small floats, integers and values of a book with a scale for each block on the device: the
- * payloads of `float`, `affine` and `codebook` (src/lib/codec/blocks.h), and of `fp16` and `bf16`
- * with stochastic rounding. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE. Encoding takes one
- * launch and reads each element once; with a tensor's scale it takes two launches and two reads,
- * with means of bins five launches and two reads. A residual costs one more read. Decoding and sums
- * take one launch. Payloads, arrays, scratch and results are device memory; x is aligned to 16
- * bytes.
+ * Encodes, decodes and sums on the device the payloads of `float`, `affine` and `codebook`
+ * (src/lib/codec/blocks.h). Also encodes those of `fp16` and `bf16` with stochastic rounding.
+ * Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE. Encoding takes one launch and reads each element
+ * once; with a tensor's scale it takes two launches and two reads, with means of bins five launches
+ * and two reads. A residual costs one more read. Decoding and sums take one launch. Payloads,
+ * arrays, scratch and results are device memory; x is aligned to 16 bytes.
  */
 GCB_BEGIN_C
 
