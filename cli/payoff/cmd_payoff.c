@@ -208,8 +208,8 @@ static int select_ways(struct payoff *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Makes the ways, and the measured exchanges, from rows. Their times count unless --coding gives
- * others. */
+/* Makes the ways and the measured exchanges from rows of results. The ways get the times of coding
+ * that the rows have, or those of --coding if it gives any. */
 static int read_rows(struct payoff *c, struct gcb_diag *diag)
 {
     struct gcb_timed rows = {.count = 0};
