@@ -715,7 +715,7 @@ static int add_fine(struct searcher *s)
     return err;
 }
 
-/* ---- the last step ---- */
+/* ---- scaling the settings to use up the budget ---- */
 
 /* LAST_STEPS versions of the policy. Version k scales all settings by last[k], or by 1 / last[k]
  * for a limit on the size. */
@@ -811,6 +811,8 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
         return err;
     return gcb_policy_bind(out, s->config->source, s->diag);
 }
+
+/* ---- the whole search ---- */
 
 /* True if the choice of settings is almost as good as `before`. NEAR is squared for a limit on
  * bytes, because the errors are sums of squares. */
