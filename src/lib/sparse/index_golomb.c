@@ -22,16 +22,17 @@ static uint64_t golomb_bound(uint64_t n, uint64_t kept)
  * at most 56 bits. */
 #define MOST_ONES 20
 
-/* Writes the code of the gap `gap` + 1. All ones but MOST_ONES are written before the rest. */
-static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
+/* Writes the code of a gap d. `less_one` is d - 1. If there are more than MOST_ONES ones, the
+ * surplus is written first. */
+static void put_gap(struct gcb_bitw *w, uint32_t less_one, unsigned b)
 {
-    uint32_t ones = gap >> b;
+    uint32_t ones = less_one >> b;
 
     if (ones > MOST_ONES) {
         gcb_bitw_ones(w, ones - MOST_ONES);
         ones = MOST_ONES;
     }
-    gcb_bitw_put(w, ((1u << ones) - 1) | (uint64_t)(gap & ((1u << b) - 1)) << (ones + 1),
+    gcb_bitw_put(w, ((1u << ones) - 1) | (uint64_t)(less_one & ((1u << b) - 1)) << (ones + 1),
                  ones + 1 + b);
 }
 
