@@ -17,8 +17,9 @@ uint64_t gcb_directory_bytes(uint64_t kept);
  * block; otherwise it is the previous block's last position plus 1. */
 typedef uint8_t *gcb_put_block_fn(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
                                   const void *code);
-/* Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes.
- * `code` is passed to `put`. Sets out->failed if `bound` bytes do not fit. */
+/* Appends the stream's length (32 bits), the directory and the stream. They must not take
+ * more than `bound` bytes, because `put`, which gets `code`, does not check its writes. Sets
+ * out->failed, and appends nothing, if `bound` bytes do not fit. */
 void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
                     gcb_put_block_fn *put, const void *code);
 
