@@ -71,8 +71,9 @@ void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update);
  * sends nothing. Returns 0 or an error of gcb_coder_describe. */
 int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
                           struct gcb_diag *diag);
-/* Returns the encoder whose clamped count, largest magnitude and density describe the step, or
- * NULL. The encoder belongs to the exchange. */
+/* Returns the encoder whose clamped count, largest magnitude and density describe the step. It
+ * belongs to the exchange. NULL with collectives that encode sums of workers again: twoshot,
+ * hierarchical, ring and tree. */
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
 /* True if the sum over all workers of weight times own is the update, up to rounding. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
