@@ -96,7 +96,8 @@ static void fill_haar(double *m, unsigned n)
     }
 }
 
-/* Subtracts from row k what it has in common with the rows before it. Returns its length. */
+/* Subtracts from row k its projections onto the rows before it, which must be orthonormal. Returns
+ * the length of what is left. */
 static double orthogonalise(double *m, unsigned n, unsigned k)
 {
     double square = 0.0;
