@@ -431,7 +431,8 @@ static bool has_method(const struct searcher *s, const struct gcb_method *m)
     return false;
 }
 
-/* Adds the settings around a candidate, scaled by each factor. */
+/* Adds a candidate for each factor: the setting of `at`, scaled by gcb_rate_axis_scale. Leaves out
+ * settings that are candidates already. If `at` cannot be scaled, adds its setting once. */
 static int add_settings(struct searcher *s, const struct candidate *at, const double *factors,
                         size_t count)
 {
