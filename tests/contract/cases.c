@@ -59,6 +59,9 @@ static void add_choices(const struct gcb_method *m, size_t row)
 {
     const struct gcb_param *p = m->codec->params ? &m->codec->params[row] : NULL;
 
+    /* add_case would leave out all that follows a choice without effect, which are millions */
+    if (row > 0 && m->value[row - 1] != p[-1].def && !gcb_method_applies(m, row - 1))
+        return;
     if (!p || !p->name) {
         if (!repeats(m))
             add_case(m, true);
