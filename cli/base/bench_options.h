@@ -6,7 +6,7 @@
 #include "src/tool/run/kernels.h"
 #include "src/tool/run/suite.h"
 
-/* Options that only `bench` has. */
+/* Options that only `bench` has, and `regress`, which passes them on to it. */
 struct bench_own {
     const char *suite;
     /* an item of these lists may have several values, separated by commas */

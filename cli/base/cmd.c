@@ -168,7 +168,7 @@ bool interrupt_stop(void *ctx)
     return seen;
 }
 
-/* ---- the main functions of gcbench and gcbench-mpi ---- */
+/* ---- the start and the end of a program ---- */
 
 /* Returns the exit status for what `run` returned, and prints the message of a negative status.
  * GCB_E_IO without words means that the reader of stdout went away (src/tool/rows/sink.h): then
@@ -218,9 +218,7 @@ static int finish_output(const struct cmd_context *ctx, int exit_code)
     return exit_code == CMD_DONE ? CMD_FAILED : exit_code;
 }
 
-/* ---- a stack that is large enough ---- */
-
-#define STACK_LEAST (1 << 20) /* in bytes */
+#define STACK_LEAST (1 << 20) /* in bytes; with less, a command gets a stack of this size */
 
 struct call {
     struct cmd_context *ctx;

@@ -23,9 +23,10 @@ struct cmd_context {
     FILE *err;           /* standard error, for messages */
     int argc;            /* of the whole command line, which the environment record shows */
     char *const *argv;
-    bool plain; /* NO_COLOR is not empty, TERM is "dumb", or the program never uses colour */
+    /* no colour by default: NO_COLOR is not empty, TERM is "dumb", or the program never uses it */
+    bool plain;
     struct gcb_diag *diag;
-    const struct opt_result *parsed; /* options and operands of the command that runs */
+    const struct opt_result *parsed; /* options in the order given, and operands */
     void *own; /* what the program's main function gives its command; NULL in gcbench */
 };
 
@@ -93,13 +94,13 @@ struct cmd_meaning {
 };
 extern const struct cmd_meaning cmd_meanings[]; /* sorted by exit status */
 
-/* ---- the main functions of gcbench and gcbench-mpi ---- */
+/* ---- the start and the end of a program ---- */
 
 /*
  * Runs a program and returns its exit status. Calls `dispatch`, which returns what a command's
  * `run` returns, in a thread with a larger stack if the limit of the process is low. If the status
- * is negative, prints why: "NAME: words", where NAME is ctx->program. Then flushes ctx->out; if
- * that fails, a program that succeeded exits with CMD_FAILED.
+ * is negative, prints why: "NAME: words", where NAME is ctx->program; nothing for GCB_E_IO without
+ * words. Then flushes ctx->out; if that fails, a program that succeeded exits with CMD_FAILED.
  */
 int program_run(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx));
 
@@ -120,11 +121,11 @@ struct cmd_context program_begin(const char *name, int argc, char *const *argv,
 /* ---- signals ---- */
 
 /*
- * After this call, the first Ctrl-C, SIGTERM or SIGHUP does not end the process. It sets a mark,
- * which interrupt_seen reads, and sends SIGTERM to the child processes: a long command then ends
- * between two pieces of work, shows what was measured, and removes unfinished files. A signal that
- * comes again ends the process. A signal that the process was started to ignore, as by nohup, stays
- * ignored.
+ * After this call, Ctrl-C, SIGTERM and SIGHUP do not end the process when they come for the first
+ * time. They set a mark, which interrupt_seen reads, and send SIGTERM to the child processes: a
+ * long command then ends between two pieces of work, shows what was measured, and removes
+ * unfinished files. If the same signal comes again, it ends the process. A signal that the process
+ * was started to ignore, as by nohup, stays ignored.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void); /* true if a caught signal has arrived */

@@ -442,7 +442,7 @@ void opt_wrap(FILE *out, const char *text, int at, int indent)
             at += fprintf(out, "%*s", indent - at, "");
         else if (at > indent)
             at += fprintf(out, " ");
-        if (indent + n >= width) /* a word longer than a line, such as a path, is cut */
+        if (indent + n >= width) /* a word longer than a line, such as a path, goes on below */
             n = (int)gcb_text_break(text, (size_t)n, (size_t)(width - 1 - indent));
         at += fprintf(out, "%.*s", n, text);
         text += n;

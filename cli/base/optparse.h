@@ -22,7 +22,7 @@
 enum opt_type {
     OPT_FLAG,     /* bool: set to true; takes no value */
     OPT_COUNT,    /* int: counts how often the option is given; takes no value */
-    OPT_TEXT,     /* const char *: borrowed from argv */
+    OPT_TEXT,     /* const char *: borrowed from argv or a suite */
     OPT_LIST,     /* struct opt_list: repeatable */
     OPT_INT,      /* int */
     OPT_U64,      /* uint64_t */
@@ -45,7 +45,7 @@ void opt_list_fini(struct opt_list *list);
 struct opt_row {
     const char *name; /* long name without dashes; NULL ends the table */
     char letter;      /* letter of the short form, or 0 */
-    /* name of the value in the help; NULL: N, SIZE, TIME or VALUE, by the type */
+    /* name of the value in the help; NULL: N, SIZE, TIME, VALUE or none, by the type */
     const char *metavar;
     const char *help;
     enum opt_type type;
@@ -115,8 +115,9 @@ struct opt_result {
 };
 
 /*
- * Parses argv[0..argc), which begins after the command's name, into `target`, which is zeroed.
- * Returns 0, or GCB_E_INVALID with one line of words. Release with opt_fini on success and failure.
+ * Parses argv[0..argc), which begins after the command's name, into `target`, which the caller has
+ * zeroed. Returns 0, or GCB_E_INVALID with one line of words. Release with opt_fini on success and
+ * failure.
  */
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);

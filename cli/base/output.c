@@ -259,7 +259,7 @@ void out_speed(struct gcb_table *table, double gbps, const struct gcb_times *tim
     gcb_table_cell(table, text);
 }
 
-/* ---- the answer ---- */
+/* ---- the answer of compress, bench and merge ---- */
 
 void answer_make(struct gcb_row *out, const char *where, const struct gcb_method *methods,
                  const struct gcb_run_result *result, bool speeds)

@@ -24,7 +24,7 @@ struct out_report {
     bool color;     /* use colour in tables on `out` */
     bool quiet;     /* print no notes */
     int verbose;    /* how often -v was given */
-    unsigned width; /* most columns of a table */
+    unsigned width; /* number of characters to which the lines of tables shrink if they can */
     FILE *out;      /* standard output */
 };
 
@@ -48,7 +48,7 @@ int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 int out_answer(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* Sends the `environment` row, the first of a stream, if rows are wanted. `bandwidths`: those of
  * memory, one for each number of threads; the first is for the backend's number of threads. `hash`:
- * also hash inputs over 1 GiB. `source`: what was read from `files`, or NULL. */
+ * also hash inputs over 1 GiB. `source`: what was read from `files`; NULL: nothing was. */
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct gcb_source *source, const struct opt_list *files,
                     const struct gcb_bandwidth *bandwidths, size_t bandwidth_count, bool hash,

@@ -262,8 +262,8 @@ static void put_options(struct gcb_row *row, const struct opt_result *parsed)
     gcb_row_json(row, GCB_FIELD_OPTIONS, list);
 }
 
-/* Puts three lists: the methods; for each method, the message at which it failed, or null; and in
- * `verify`, each method's number of checks. */
+/* Puts three lists: the methods; for each method, the index of the message at which it failed (0 if
+ * the device cannot be used), or null; and in `verify`, each method's number of checks. */
 static void put_methods(struct gcb_row *row, const struct session_shard *shard)
 {
     json_t *methods = json_array(), *failed = json_array();

@@ -101,8 +101,8 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
 
-/* Reads --shard. GCB_E_INVALID also if a method is named twice, because rows of shards are told
- * apart by `spec`. */
+/* Reads --shard. If it is given, GCB_E_INVALID also if a method is named twice, because rows of
+ * shards are told apart by `spec`. */
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count);
 /* What a `shard` row says of a run. */
 struct session_shard {
@@ -115,8 +115,8 @@ struct session_shard {
     const struct promise_counts *checks;
     bool over_budget; /* `verify` stopped at --budget */
 };
-/* With --shard, sends the `shard` row; to be called after the last row of the run, while
- * `s->setting` still describes the run. Without --shard does nothing. */
+/* With --shard, sends the `shard` row, if rows are wanted. Call it after the last row of the run,
+ * while `s->setting` still describes the run. Without --shard does nothing. */
 int session_put_shard(struct session *s, const struct session_shard *shard);
 
 /* Starts `progress`, which --quiet hides. The caller ends it with progress_end. */
