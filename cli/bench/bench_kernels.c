@@ -13,11 +13,11 @@
 /* Least and most time in seconds for all samples of one variant at one size together. */
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
-/* Until DEFAULT_MAX_TIME, sampling goes on until half of the median's interval is at most this
- * share of the median. */
+/* Sampling goes on until half of the median's interval is at most this share of the median, or
+ * DEFAULT_MAX_TIME has passed. */
 #define DEFAULT_PRECISION 0.02
-/* If half of the interval is at least this share of the median, which is shown as 100 %, the median
- * says nothing. */
+/* If half of the interval is at least this share of the median, which would be shown as 100 %, the
+ * median says nothing, and "?" is shown. */
 #define TELLS_NOTHING 0.9995
 
 struct kernels_run {
@@ -25,10 +25,9 @@ struct kernels_run {
     struct session s;
     struct gcb_kernels_config config;
     struct gcb_table *table;
-    size_t wrong; /* variants whose output differs from the C version's */
+    /* number of outputs that differ from the C version's; a variant has one for each size */
+    size_t wrong;
 };
-
-/* ---- what to do ---- */
 
 /* True if the work does not depend on the clock, so that instructions can be counted: --repeat is
  * given, and neither --min-time nor --precision. (--max-time may still cut the work short.) */
@@ -81,8 +80,6 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     r->config.timing = timing_of(r->o);
     return gcb_kernels_match(&count, &r->config, diag);
 }
-
-/* ---- what is shown ---- */
 
 static const struct gcb_table_column columns[] = {
     {.title = "kernel", .elastic = true},
@@ -146,8 +143,9 @@ static void print_table(struct kernels_run *r)
     r->table = NULL;
 }
 
-/* Measures the bandwidth of memory, if some arrays are in memory and the work is not fixed. Sends
- * the `environment` row and runs the kernels. Sets *interrupted to true if a signal came. */
+/* Measures the bandwidth of memory, if some arrays are too large for the caches (--size memory) and
+ * the work is not fixed. Sends the `environment` row and runs the kernels. Sets *interrupted to
+ * true if a signal came. */
 static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, r, session_watch(&r->s)};

@@ -15,7 +15,7 @@
 /* The state of the command. Starts zeroed. */
 struct bench {
     struct bench_options options; /* of the command line, completed by those of the suite */
-    struct bench_options filled;  /* of the suite alone */
+    struct bench_options filled;  /* only those of the suite */
     struct session s;             /* its options have the scope of the current case */
     struct gcb_suite suite;
     struct gcb_suite_plan plan;
@@ -146,8 +146,8 @@ static int open_files(struct bench *c, const struct opt_list *files, struct gcb_
     return 0;
 }
 
-/* Opens an input of the suite as the next input, and adds the path of its file to
- * c->suite_files. */
+/* Opens an input of the suite as the next input. Adds the path of its file, if it is not synthetic,
+ * to c->suite_files. */
 static int open_suite_input(struct bench *c, const struct gcb_suite_input *in,
                             struct gcb_diag *diag)
 {
@@ -206,8 +206,8 @@ static void open_run(struct bench *c)
     c->run = gcb_suite_run_open(&config);
 }
 
-/* Opens the report, measures memory and devices, and sends the `environment` row, which describes
- * the first GPU among the devices. */
+/* Opens the report, measures the bandwidth of memory (unless --no-bandwidth is given) and of GPUs,
+ * and sends the `environment` row, which describes the first GPU that can be used. */
 static int open_report(struct bench *c, struct gcb_diag *diag)
 {
     const struct gcb_bandwidth *all;
@@ -384,8 +384,9 @@ static const char *end_of(const struct gcb_tally *t, double precision)
 }
 
 /* Returns "45/70": the speed of encoding in percent of memory's read bandwidth, and that of
- * decoding in percent of its fill bandwidth. "cache": all messages fit in the cache. "-": the
- * bandwidth was not measured, or the method ran on a device. */
+ * decoding in percent of its fill bandwidth. "cache": these shares say nothing, because the cache
+ * is warm and the messages fit in it (gcb_run_in_cache). "-": the bandwidth was not measured, or
+ * the method ran on a device. */
 static const char *memory_text(char out[64], const struct gcb_suite_case *at,
                                const struct gcb_tally *t)
 {
@@ -428,7 +429,7 @@ static void print_head(const struct bench *c, const struct gcb_bandwidth *b)
                    c->plan.timing.repeat == 1 ? "" : "s");
     session_describe(settings, sizeof(settings), &c->s, more);
     fprintf(c->s.report.out, "\n%s\n", settings);
-    if (b->bytes) /* else the bandwidth was not measured */
+    if (b->bytes) /* 0: the bandwidth was not measured, or the device cannot be used */
         opt_wrapf(c->s.report.out, 0, 0, "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
                   gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),
                   gcb_number(number[2], b->copy_gbps, 3),
@@ -572,7 +573,7 @@ static void release(struct bench *c)
         gcb_row_fini(&c->answers[i]);
     gcb_free(c->answers);
     gcb_suite_run_close(c->run);
-    c->s.source = NULL; /* for session_close: it is one of c->sources, which are closed below */
+    c->s.source = NULL; /* it is one of c->sources, so session_close must not close it too */
     session_close(&c->s);
     for (size_t i = 0; i < GCB_SUITE_INPUTS; i++)
         gcb_source_close(c->sources[i]);
