@@ -62,7 +62,7 @@ struct compress {
     struct gcb_policy policy; /* with --method-for: methods[0] stands for it */
     struct gcb_method *methods;
     size_t given;           /* number of methods that the user named; they are the first */
-    size_t count;           /* number of all methods, with the baseline */
+    size_t count;           /* number of all methods, with the baseline if there is one */
     enum gcb_field sort;    /* figure of --sort, or GCB_FIELD_NONE */
     struct gcb_h5out *keep; /* the messages of -o; NULL: they are not kept */
     struct gcb_trial_config trial;
@@ -445,6 +445,8 @@ static void show_tables(struct compress *c)
     if (!report->quiet)
         print_notes(c, report->out);
 }
+
+/* ---- the command ---- */
 
 /* Sends rows, shows tables and the answer, and completes the files. After an interruption, rows are
  * kept, with status "interrupted". After an interruption or a failure of the method, no file of

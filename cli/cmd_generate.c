@@ -8,8 +8,8 @@ struct generate_options {
     struct opt_save save;
     const char *dist;
     int layout, dtype; /* indices into layouts and dtypes */
-    /* the options set only its numbers (elements 0: not given); generate_run sets dist, layout and
-     * dtype in a copy of `config` */
+    /* the options set only the numbers in `config` (elements 0: not given); generate_run sets dist,
+     * layout and dtype in a copy */
     struct gcb_generate config;
 };
 

@@ -113,7 +113,8 @@ static int inspect_tensor(struct inspector *p, size_t i)
 #define SUBNORMAL (-127) /* the exponent under which gcb_histogram_octave counts subnormal values */
 
 /* Prints a line for the zeros, and for the subnormal values and each power of two that occur: the
- * share of values of this magnitude, of both signs, and a bar that has 40 columns at 100 %. */
+ * share of values of this magnitude, of both signs, and (except for the zeros) a bar that has 40
+ * columns at 100 %. */
 static void print_histogram(const struct inspector *p)
 {
     static const char bar[] = "  ########################################";
@@ -212,6 +213,8 @@ static int inspect_groups(struct inspector *p)
     }
     return err;
 }
+
+/* ---- the command ---- */
 
 static int open_report(struct inspector *p)
 {

@@ -64,8 +64,8 @@ static void put_params(struct gcb_row *row, enum gcb_field field, const struct g
     gcb_row_json(row, field, list);
 }
 
-/* Writes the names of the bits that are set to `names`, and NULL after the last. all[i] is the name
- * of bit i; `names` has room for `count` + 1. */
+/* Fills `names` with the names of the bits that are set, and NULL after the last. all[i] is the
+ * name of bit i; `names` has room for `count` + 1. */
 static void name_bits(const char **names, unsigned bits, const char *const *all, size_t count)
 {
     size_t n = 0;

@@ -45,9 +45,10 @@ struct plotter {
     struct gcb_plot_data *data;
     const struct gcb_plot *chosen[GCB_PLOT_MAX];
     size_t count, drawn; /* plots chosen, and pages drawn */
-    const char *cut; /* a plot with GCB_PLOT_PAGES pages, so that some may be missing; or NULL */
-    bool made;       /* this run made the folder */
-    size_t failed;   /* number of pages with script and data, but without an image */
+    /* name of a plot that may lack pages, because it has GCB_PLOT_PAGES; NULL: there is none */
+    const char *cut;
+    bool made;           /* this run made the folder */
+    size_t failed;       /* number of pages with script and data, but without an image */
     struct gcb_diag why; /* why the first image failed */
 };
 
@@ -238,7 +239,7 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     if (!err || (err == GCB_E_IO && interrupt_seen()))
         err = finish(&p);
     if (p.made)
-        rmdir(p.o->output); /* fails unless nothing was drawn */
+        rmdir(p.o->output); /* fails if the folder has files */
     gcb_plot_data_destroy(p.data);
     return err;
 }

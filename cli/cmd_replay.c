@@ -62,8 +62,8 @@ struct replay {
     struct session s;
     struct gcb_suite suite; /* of --suite; owns the specs that name its methods */
     struct gcb_method *methods;
-    size_t count;  /* without those that failed */
-    size_t failed; /* plug-ins that failed */
+    size_t count;  /* number of methods, without the plug-ins that failed */
+    size_t failed; /* number of plug-ins that failed */
     struct gcb_replay_config config;
     struct gcb_replay replay;
     struct gcb_replay_total *totals;
@@ -143,7 +143,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- what is shown ---- */
+/* ---- tables, notes and the answer ---- */
 
 #define FIGURES 9 /* columns after the step's number */
 
@@ -384,7 +384,7 @@ static int show_answer(struct replay *c, const struct gcb_label *labels, struct 
     return err;
 }
 
-/* ---- running ---- */
+/* ---- running the methods ---- */
 
 static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
 {
@@ -400,8 +400,8 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
     return session_put(&c->s, &row);
 }
 
-/* True if a table of the steps is shown: with --per step; and without --per, if only one method is
- * left and there are at most MAX_STEPS_SHOWN steps. */
+/* True if a table of the steps is shown: with --per step; and without --per, if there is only one
+ * method (without the plug-ins that failed) and at most MAX_STEPS_SHOWN steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;
@@ -496,6 +496,8 @@ static int run(struct replay *c, struct gcb_diag *diag)
     }
     return err;
 }
+
+/* ---- the command ---- */
 
 /* Prints the table and the notes if they are wanted. Gives the answer if all methods have ended. */
 static int show(struct replay *c, const struct gcb_label *labels, struct gcb_diag *diag)

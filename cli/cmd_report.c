@@ -21,8 +21,8 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-/* True if the page has to stop. The first call comes when all files are read, and starts to catch
- * signals: until then, a signal ends the command at once. */
+/* True if writing the page has to end. The first call comes when all files are read, and starts to
+ * catch signals: until then, a signal ends the command at once. */
 static bool on_stop(void)
 {
     if (!interrupt_seen())
