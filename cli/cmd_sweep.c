@@ -13,7 +13,7 @@
 /* A policy pays if the bytes (or the error) of the best single method are more than WORTH times
  * those of the policy. */
 #define WORTH 1.02
-#define SECONDS 0.1 /* most seconds of timing for a setting, unless a single pass takes longer */
+#define SECONDS 0.1 /* seconds of timing for each setting, on average (session_repeat) */
 /* Limits of the sample on which errors of means are measured: elements of a worker, elements of all
  * workers and steps together, and steps. */
 #define MEAN_MOST (UINT64_C(1) << 20)
@@ -23,12 +23,12 @@
 #define BUDGET_FROM 0.6
 #define SEARCH_END 0.8
 
-/* ---- options, and what follows from them before a file is opened ---- */
+/* ---- options, goals, and the list of methods ---- */
 
 struct sweep_own {
     struct opt_list vary, match;
     const char *budget; /* goal of a policy; NULL: no policy is wanted */
-    const char *over;   /* parameter to search along; NULL: the first that changes the size */
+    const char *over;   /* the only parameter to search; NULL: not given */
     bool published_only;
 };
 
@@ -70,7 +70,7 @@ static const struct opt_row own_rows[] = {
 struct sweep {
     const struct sweep_options *o;
     struct session s;
-    struct gcb_method *methods; /* `given` settings, then the baseline, then the policy found */
+    struct gcb_method *methods; /* `given` settings, then the baseline and the policy, if any */
     size_t given, count;
     size_t policy;           /* index of the policy in `methods`; SIZE_MAX: none */
     struct gcb_policy rules; /* of the policy */
@@ -79,10 +79,10 @@ struct sweep {
     bool matching; /* --match or --budget is given; choice.searches find the `given` settings */
     struct gcb_choice choice;
     enum gcb_field sort; /* field of --sort, or GCB_FIELD_NONE */
-    bool *pareto;        /* for each method: true if no other beats it */
+    bool *pareto;        /* for each method: true if mark_pareto has marked it */
     /* mix_tallies replaces the tally of each mixed setting by that of its mix */
     struct gcb_run_result result;
-    struct gcb_tally *own;          /* the tallies of `result` before mix_tallies */
+    struct gcb_tally *own;          /* for each method: its tally without a mix */
     struct gcb_gradients gradients; /* read only for --match error_of_mean= */
 };
 
@@ -246,7 +246,7 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
     return err ? err : session_resolve(&c->s);
 }
 
-/* ---- running ---- */
+/* ---- the searches, and the runs of the settings ---- */
 
 /* The `ctx` of measure_mean. */
 struct means {
@@ -299,7 +299,7 @@ static int read_gradients(struct sweep *c, const struct gcb_match_mean *mean,
  * from what they found. */
 static int search(struct sweep *c, const struct gcb_watch *watch, struct gcb_diag *diag)
 {
-    /* share of the progress bar at which the search for a policy begins */
+    /* share of the progress bar at which the searches of settings end */
     const double from = c->o->own.budget ? BUDGET_FROM : SEARCH_END;
     const struct gcb_watch settings = gcb_watch_part(watch, 0.0, from);
     const struct gcb_watch policy = gcb_watch_part(watch, from, SEARCH_END);
@@ -352,7 +352,7 @@ static int run_settings(struct sweep *c, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- what is shown ---- */
+/* ---- the table, the mixed settings and the policy ---- */
 
 static const struct gcb_table_column columns[] = {
     {.title = "setting", .elastic = true},
@@ -514,7 +514,7 @@ static void print_stages(const struct sweep *c, FILE *out)
     }
 }
 
-/* ---- the last line ---- */
+/* ---- the answer ---- */
 
 /* Returns the index of the best setting that meets the goal, or SIZE_MAX if there is none. The
  * setting `except` does not count (SIZE_MAX: all count). */
@@ -677,6 +677,8 @@ static char *write_answer(char *out, size_t size, const struct sweep *c)
     return out;
 }
 
+/* ---- the notes, and the table with all that follows it ---- */
+
 /* Prints notes: how many settings and compositions were tuned, and which methods were left out. */
 static void print_search(const struct gcb_choice *c, FILE *out)
 {
@@ -750,7 +752,7 @@ static void show_table(const struct sweep *c)
         print_notes(c, report->out);
 }
 
-/* ---- results ---- */
+/* ---- the results, and the command ---- */
 
 static int put_summaries(struct sweep *c)
 {
@@ -791,8 +793,8 @@ static int show_results(struct sweep *c, struct gcb_diag *diag)
     return out_answer(&c->s.report, &row, diag);
 }
 
-/* Marks in c->pareto the settings that no other setting beats. Settings that miss their target do
- * not count. After an interruption no setting is marked. */
+/* Marks in c->pareto the settings that no other setting beats. Settings that failed or miss their
+ * target do not count. After an interruption no setting is marked. */
 static void mark_pareto(struct sweep *c)
 {
     struct gcb_pareto_point *points = gcb_must_array(c->count, sizeof(*points));

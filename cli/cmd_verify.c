@@ -34,7 +34,7 @@ static const struct opt_row own_rows[] = {
 
 /* Names of messages, or of pairs of a method and a message, for a note. Starts zeroed. */
 struct names {
-    char text[360]; /* the first NAMES names, separated by commas */
+    char text[360]; /* the first NAMES names, separated by commas; cut to fit */
     size_t count;   /* number of all names */
 };
 
@@ -49,7 +49,7 @@ struct verify {
     struct promise_counts *checks; /* number of checks of each method, by outcome */
     /* for the `shard` row: the first message that each method cannot code on the device */
     struct gcb_run_total *totals;
-    struct names names[GCB_VERIFY_EVENTS]; /* what each kind of event happened to */
+    struct names names[GCB_VERIFY_EVENTS]; /* for each kind of event: what it happened to */
 };
 
 /* Adds a name such as "fft on step 100 worker 0 layers.0.bias"; without "fft on" if `method` is
