@@ -42,7 +42,7 @@ static bool is_first(const struct exchange *c)
     return gcb_net_rank(c->net) == 0;
 }
 
-/* ---- options ---- */
+/* ---- the options, and opening the gradients ---- */
 
 /* Refuses memory=delay with a delay over 1, because not every step then sends a message to time. */
 static int refuse_delay(const struct exchange *c, struct gcb_diag *diag)
@@ -207,7 +207,8 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
 
         snprintf(text, sizeof(text), "%s", labels[i].text);
         gcb_spec_drop(text, "collective"); /* the next column shows the collective */
-        if (have_several_algorithms(c))    /* in this column, the first, which is never cut */
+        /* the algorithm is in the first column, because that column is never cut */
+        if (have_several_algorithms(c))
             gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
         gcb_table_cell(table, text);
         gcb_table_cell(table, gcb_collective_names[gcb_method_collective(&lane->method)]);
@@ -307,7 +308,7 @@ static void show_link(const struct out_report *report, const struct gcb_link *li
     out_table(report, table);
 }
 
-/* ---- measuring ---- */
+/* ---- measuring one size, and showing its results ---- */
 
 /* Shows the progress and, with --calibrate, takes a sample of each transfer size. All ranks call
  * this after each repeat of all lanes. */
@@ -383,7 +384,7 @@ static int prepare_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return gcb_net_agree(c->net, err, diag);
 }
 
-/* Begins to measure the network, with transfers up to the size of the load as fp32 (at most 256
+/* Prepares the transfers that measure the network: up to the size of the load as fp32 (at most 256
  * MiB), or up to LINK_BYTES without methods. Forgets the transfers that were measured with an
  * earlier load. */
 static int prepare_link(struct exchange *c, struct gcb_diag *diag)
@@ -430,7 +431,7 @@ static int run_load(struct exchange *c, size_t i, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- the link ---- */
+/* ---- the transfers of --calibrate ---- */
 
 /* Prints the table of transfers and sends their rows; on rank 0 only. */
 static int put_links(struct exchange *c, struct gcb_diag *diag)

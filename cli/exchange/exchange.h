@@ -15,7 +15,7 @@ struct exchange_own {
     double seconds;           /* of --time-limit */
     const char *sizes, *dist; /* of synthetic gradients; NULL: not given */
     uint64_t elements;        /* of synthetic gradients; 0: not given */
-    const char *coding;       /* a file of results; NULL: not given */
+    const char *coding;       /* path of rows with times of coding; NULL: not given */
 };
 extern const struct opt_row exchange_work_rows[], exchange_input_rows[], exchange_link_rows[];
 
@@ -26,9 +26,9 @@ struct exchange_options {
 };
 
 /* Makes a lane for each method with each algorithm. The methods are those that the user named, then
- * those of fp32, fp16 and bf16 that the user did not name by all-reduce: none of these with
- * --no-baselines, or if --calibrate is given without a method. GCB_E_INVALID: a wrong option, or
- * neither a method nor --calibrate. Release *out with gcb_free, also on failure. */
+ * the baselines (fp32, fp16 and bf16 by all-reduce) that are not among them. No baselines are added
+ * with --no-baselines, or if --calibrate is given without a method. GCB_E_INVALID: a wrong option,
+ * or no lane although --calibrate is not given. Release *out with gcb_free, also on failure. */
 int exchange_make_lanes(struct gcb_lane **out, size_t *count, const struct exchange_options *o,
                         struct gcb_diag *diag);
 /* True if the method is fp32, fp16 or bf16, and its collective is the all-reduce. */
