@@ -16,7 +16,8 @@ struct payoff {
     struct session s;
     struct payoff_plan plan;
     struct gcb_ways ways;
-    struct gcb_timed timed; /* times of --coding; with cpu only `device`, from the rows given */
+    /* times that --coding gives; with `--coding cpu` only `device` is set, if rows are given */
+    struct gcb_timed timed;
     struct gcb_measureds measured; /* exchanges in the rows given */
     char from[200], coding[200];   /* where errors and times come from, in words */
     struct gcb_judgement *places;  /* one for each pair of workers and bandwidth */
@@ -270,7 +271,7 @@ static int find_ways(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- places ---- */
+/* ---- places and measured exchanges, and the command ---- */
 
 /* Judges all ways in all places, and marks all as shown if --method is given. GCB_E_INVALID: there
  * are no times of a baseline, with which ways are compared. */

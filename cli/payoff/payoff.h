@@ -59,7 +59,7 @@ struct payoff_plan {
  * errors are those of gcb_curve_read. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o, struct gcb_diag *diag);
 
-/* ---- what `payoff` prints as a table: ways for one place, or a line for each of several ---- */
+/* ---- what `payoff` prints: headings, tables, notes and the answer ---- */
 
 /* Prints where errors (`from`) and times (`coding`) come from, and the size of the sample if a dump
  * was measured. */

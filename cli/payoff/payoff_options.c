@@ -9,8 +9,8 @@
 
 static const char *const dtypes[] = {"bf16", "fp32", NULL};
 
-/* Default bytes of a bucket, as fp32: as in PyTorch's DDP, and with --sharded. With several
- * inner steps the whole gradient is one bucket. */
+/* Default size of a bucket, in bytes of the gradient as fp32: that of PyTorch's DDP, and the size
+ * with --sharded. With several inner steps the whole gradient is one bucket. */
 #define BUCKET (25.0 * 0x1p20)
 #define BUCKET_SHARDED (400.0 * 0x1p20)
 
@@ -90,7 +90,7 @@ static const struct cluster {
      * seconds */
     double bandwidth, latency, intra;
     double inner_steps;
-    const char *coding; /* unless --coding is given */
+    const char *coding; /* used unless --coding is given */
 } clusters[] = {
     {NULL, 8, 1, 0.0, 20e-6, 0.0, 1.0, "cpu"}, /* without --cluster */
     {"h100-8x400", 16, 8, 8 * 50e9, 5e-6, 400e9, 1.0, "h100"},

@@ -32,7 +32,7 @@ static char *rate_text(char out[32], double bandwidth)
     const double bits = 8.0 * bandwidth;
     size_t i = 0;
 
-    while (bits < 0.9995 * units[i].from) /* so that none is shown as 1000 of a unit */
+    while (bits < 0.9995 * units[i].from) /* so that no value is shown as 1000 of a unit */
         i++;
     snprintf(out, 32, "%.4g %s", units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
     return out;
@@ -86,7 +86,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
     opt_wrap(report->out, line, 0, 2);
 }
 
-/* ---- tables ---- */
+/* ---- tables of ways and places, and notes ---- */
 
 /* Adds the cells of a way. `bar`: x is the way with which the others are compared. */
 static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar,
