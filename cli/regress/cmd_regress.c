@@ -119,8 +119,8 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
     return regress_builds_run(r, diag);
 }
 
-/* Marks the verdicts that do not fail because of --advisory-times or --accept. Prints a note if
- * --accept matches no case. */
+/* Marks the verdicts that --accept names as accepted and, with --advisory-times, those on times as
+ * advisory; neither kind fails. Prints a note if --accept matches no case. */
 static void apply_options(struct regress *r)
 {
     const struct regress_own *own = &r->o->own;

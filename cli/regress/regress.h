@@ -39,8 +39,9 @@ struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench;   /* words that are passed on to `bench` */
-    struct gcb_ab_result ab; /* only `runs` if two files are compared; zeroed with --counts */
+    struct opt_list bench; /* words that are passed on to `bench` */
+    /* if two files are compared, only `runs` is set; with --counts the struct stays zeroed */
+    struct gcb_ab_result ab;
     struct gcb_verdicts verdicts;
     struct out_report report;
     /* used with --against: */
@@ -48,7 +49,7 @@ struct regress {
     struct opt_list argv;   /* the command line of both builds */
     char word[GCB_AB_WORD]; /* a word of argv: the number of calls, or the method to count */
     struct gcb_ab_config config;
-    struct gcb_ab_result aa;    /* the calibration of --calibrate */
+    struct gcb_ab_result aa;    /* result of the calibration; zeroed without --calibrate */
     struct gcb_counts counts;   /* set if instructions were counted, also without --counts */
     struct gcb_method *methods; /* whose instructions are counted */
     size_t method_count;
@@ -58,12 +59,14 @@ struct regress {
 };
 
 /* Runs this build and the one of --against, for times or, with --counts, for instructions, and adds
- * the verdicts. Release with regress_builds_close, also after a failure. */
+ * the verdicts to r->verdicts. The caller has set o, operands, ctx and bench. Release with
+ * regress_builds_close, also after a failure. */
 int regress_builds_run(struct regress *r, struct gcb_diag *diag);
-/* Prints what ran: pairs of processes, or methods counted, and how the layout of the code
- * varied. */
+/* Prints what ran: how many pairs of processes, and whether the layout of the code varied; with
+ * --counts, how many methods were counted. */
 void regress_builds_heading(const struct regress *r);
-/* Releases what regress_builds_run made, and r->ab in any case. `r` may be zeroed. */
+/* Releases what regress_builds_run made except r->verdicts, which borrow from it. Releases r->ab in
+ * any case. `r` may be zeroed. */
 void regress_builds_close(struct regress *r);
 
 /* Prints a comparison: a table of the times and of everything that changed, then reasons and

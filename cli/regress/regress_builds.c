@@ -15,7 +15,7 @@
 /* Share of the budget for the calibration; the comparison needs more pairs. */
 #define CALIBRATION_SHARE (1.0 / 3.0)
 
-/* ---- the command line of both builds ---- */
+/* ---- the processes of both builds: command line, exit status, folder ---- */
 
 /* Makes r->argv from `words`, the options that are passed on, and the files. The list ends with
  * NULL. */
@@ -40,7 +40,7 @@ static int read_exit_status(int exit_status)
     return exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND : GCB_E_IO;
 }
 
-/* Makes r->folder, which regress_builds_close removes, or a signal that ends the process. */
+/* Makes r->folder. It is removed by regress_builds_close, or when a signal ends the process. */
 static int make_folder(struct regress *r, struct gcb_diag *diag)
 {
     const char *parent = out_temp_folder();
@@ -263,7 +263,7 @@ int regress_builds_run(struct regress *r, struct gcb_diag *diag)
     return err ? err : run_counts(r, &r->verdicts, NULL, diag);
 }
 
-/* ---- what ran ---- */
+/* ---- printing what ran, and releasing it ---- */
 
 static void print_run(FILE *out, const char *what, const struct gcb_ab_result *ab)
 {

@@ -24,8 +24,8 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* True if this verdict is a line of the table even without -v: a size or an error only if it
- * changed, all others always. */
+/* True if this verdict is a line of the table even without -v: a size or an error only if it is not
+ * SAME, all others always. */
 static bool is_shown(const struct gcb_verdict *v)
 {
     return v->kind != GCB_SAME ||
@@ -42,7 +42,7 @@ static bool is_shown(const struct gcb_verdict *v)
 struct cause {
     const struct gcb_verdict *first;
     size_t count;
-    const char *advice; /* NULL: there is none, or an earlier cause has the same */
+    const char *advice; /* from new_advice; NULL: no advice is printed */
 };
 
 /* Returns the advice on a verdict, and adds it to `given`. Returns NULL if there is none, if the
@@ -86,7 +86,7 @@ static void collect_causes(struct cause **out, size_t *count, const struct gcb_v
     }
 }
 
-#define LABEL_TEXT 1100 /* room for any label */
+#define LABEL_TEXT 1100 /* bytes for a label; a longer one is shortened */
 #define CAUSE_TEXT (LABEL_TEXT + 800)
 
 /* Writes "SLOW: topk encode and 3 more: REASON; ADVICE", with the label of the case cut to 74
