@@ -5,9 +5,10 @@
  * Definitions for the per-element headers (<family>_elem.h). They are written in the common subset
  * of C and CUDA C++, so that a GPU kernel and its CPU reference run the same arithmetic.
  *
- * Rules for such a header: no libm except sqrt, which is correctly rounded everywhere; no float
- * contraction (the build passes -ffp-contract=off and --fmad=false); no casts between pointers to
- * floats and to integers (gcb_bits_of and gcb_float_of convert instead).
+ * Rules for such a header: of libm only sqrt, which is correctly rounded everywhere, and in CUDA
+ * fminf, which is exact; no float contraction (the build passes -ffp-contract=off and
+ * --fmad=false); no casts between pointers to floats and to integers (gcb_bits_of and gcb_float_of
+ * convert instead).
  */
 #include <stdint.h>
 #include <string.h>

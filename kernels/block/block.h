@@ -13,8 +13,8 @@
  * Only the last block may be shorter. log2 is at least 4. Every variant is bit-exact.
  *
  * most:         the largest magnitude of each block, as a bit pattern.
- * scales:       for each of n blocks, from its largest magnitude: its scale, as it stands in a
- *               message, and the factor by which its elements are multiplied.
+ * scales:       writes the scale of each of n blocks, as it stands in a message, and the factor by
+ *               which its elements are multiplied; `most` has the blocks' largest magnitudes.
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
  * draw_floats:  the same, but code[i] is the code below or above, as the random number of element i
  *               of the tile decides (gcb_tile_number). x[0] is the draw's element 0.

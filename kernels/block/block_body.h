@@ -73,7 +73,8 @@ INLINE void scales_by(uint32_t *scale, float *factor, const uint32_t *most, size
     }
 }
 
-/* Each call has a constant format, and e4m3 a constant rule, so that its loop has no branches. */
+/* Calls scales_by with a constant format, and for e4m3 a constant rule, so that its loop has no
+ * branches. */
 static void scales(uint32_t *scale, float *factor, const uint32_t *most, size_t n,
                    const struct gcb_scaling *scaling)
 {
@@ -305,8 +306,8 @@ static void nearest(uint16_t *code, const float *x, size_t n, unsigned log2, con
                     const uint32_t *cells){
     EACH_GROUP(n, FEW, nearest_group(code + i, x + i, m, divisor[i >> log2], cells))}
 
-/* Four tables take turns, because an addition waits for the one before it in the same place. Parts
- * of elements beyond all bins are added to `parts`. */
+/* The four tables of `sum` take turns, because an addition waits for the one before it in the same
+ * place. Parts of elements beyond all bins are added to `parts`. */
 INLINE void bins_group(uint16_t *code, uint64_t (*sum)[GCB_BOOK], int64_t *parts, const float *x,
                        size_t m, struct gcb_bins b)
 {

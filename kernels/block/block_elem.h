@@ -214,7 +214,7 @@ GCB_HD float gcb_scale_factor(uint32_t code, const struct gcb_scaling *s)
         return gcb_float_of(gcb_pick((s->tensor > 0.0f) & (value > 0.0f),
                                      gcb_lower(gcb_bits_of(factor), GCB_INF_BITS - 1), 0));
     }
-    if (code == 0 && !s->drawn) /* not 2^127, as in torchao */
+    if (code == 0 && !s->drawn) /* as in torchao, instead of 2^127 */
         return s->rule == GCB_SCALE_RCEIL ? 1.0f : 0x1p126f;
     return gcb_float_of((2 * GCB_E8M0_ONE - code) << 23);
 }
@@ -239,8 +239,8 @@ GCB_HD void gcb_scale_tensor(struct gcb_scaling *s, uint32_t most)
     s->per = scale > 0x1p-122f ? largest / amax : 1.0f;
 }
 
-/* True if decoding with this scale gives finite values only; for e4m3, if s->tensor is not too
- * large, which the caller checks. */
+/* True if a decoder accepts this scale: it is not negative, and all decoded values are finite. For
+ * e4m3 they are finite only if s->tensor is not too large, which the caller checks. */
 GCB_HD int gcb_scale_valid(uint32_t code, const struct gcb_scaling *s)
 {
     if (s->format == GCB_SCALE_E8M0)
@@ -264,8 +264,8 @@ struct gcb_affine {
     float step, base;
 };
 
-/* Returns the integers for a block of values from lo to hi. With offset=zero, 0 counts as one of
- * the values. */
+/* Returns how the integers of a block with values from lo to hi are decoded. `top` is the largest
+ * code. With offset=zero, 0 counts as one of the values. */
 GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimum)
 {
     /* adding +0 makes a zero positive */

@@ -67,7 +67,7 @@ __device__ __forceinline__ uint64_t codes_at(const gcb_cuda_blocks &how, uint64_
 }
 
 /* Adds error feedback, and raises max_bits to the largest magnitude. Does one atomic operation for
- * each block: those of all warps would take longer than the read. */
+ * each block of threads: one for each warp would take longer than the read. */
 template <class Where> __global__ void measure_largest(Where where)
 {
     uint32_t(&most)[kTileThreads] = shared<uint32_t[kTileThreads]>();
@@ -159,6 +159,8 @@ __device__ __forceinline__ uint32_t bin_code(float x, const gcb_bins &b, bool he
     return code;
 }
 
+/* ---- encoding ---- */
+
 __device__ __forceinline__ uint32_t dynamic_code(float t, const float (&book)[GCB_BOOK])
 {
     uint32_t c = 0;
@@ -196,7 +198,8 @@ __device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint
 }
 
 /* share_floats, share_integers and share_book find what this thread's elements v share, and write
- * the block's scale to the payload. Called by all threads of the block. */
+ * the scales of tensor and block to the payload, if it has them. With means of bins, share_book
+ * also clears room.sum. Called by all threads of the block. */
 __device__ __forceinline__ sharing share_floats(block_room &room, const tile_work &at,
                                                 const float (&v)[kTileEach],
                                                 const gcb_cuda_blocks &how)
@@ -372,6 +375,8 @@ __global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
     }
 }
 
+/* ---- decoding ---- */
+
 /* Reads messages (kernels/slot/tiles.cuh). */
 struct block_tile {
     struct room {
@@ -458,6 +463,8 @@ struct block_tile {
     }
 };
 
+/* ---- launches ---- */
+
 template <class Where>
 int launch_encode(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch_part<Where> &part)
 {
@@ -491,7 +498,7 @@ int launch_scaled(gcb_device_stream *s, const gcb_cuda_blocks *how, const launch
     return launch_encode<Where>(s, how, part);
 }
 
-constexpr double kAnyClip = 1.0; /* so that sums are measured */
+constexpr double kAnyClip = 1.0; /* not 0, so that compute_scale measures the sums */
 
 } /* namespace */
 

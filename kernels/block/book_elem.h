@@ -58,7 +58,8 @@ struct gcb_bins {
 #define GCB_BIN_HALF (UINT64_C(1) << 18)
 #define GCB_BIN_ONE ((UINT64_C(1) << 32) + GCB_BIN_HALF)
 
-/* `count` bins over six standard deviations of n values with these sums. */
+/* Returns `count` bins over six standard deviations of n values, from the sums of the values and of
+ * their squares. */
 GCB_HD struct gcb_bins gcb_bins_of(double sum, double sum_sq, uint64_t n, int count)
 {
     const double all = n ? (double)n : 1.0;
@@ -72,7 +73,7 @@ GCB_HD struct gcb_bins gcb_bins_of(double sum, double sum_sq, uint64_t n, int co
     return b;
 }
 
-/* The bin of w, as a float from low to high. */
+/* The bin, a float from low to high, of a value at the distance w from the mean, in widths. */
 GCB_HD float gcb_bin_of(float w, float low, float high)
 {
     const float least = w > low ? w : low;

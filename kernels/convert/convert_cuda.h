@@ -6,8 +6,9 @@
 
 /*
  * Family `convert` on the device (kernels/convert/convert.h). Each call is one launch on the
- * stream, which reads every element once; with a residual, it reads x a second time. Returns 0 or
- * GCB_E_DEVICE. Arrays and results are device memory; arrays are aligned to 16 bytes.
+ * stream, which reads every element once; with a residual, it reads x a second time. Each call
+ * returns 0, GCB_E_NOMEM or GCB_E_DEVICE. Arrays and results are device memory; arrays are aligned
+ * to 16 bytes.
  *
  * put:       writes the values as fp32, fp16 or bf16 bytes; sets result->length to the number of
  *            bytes and adds the number of saturated values to result->clamped. result may be NULL.
