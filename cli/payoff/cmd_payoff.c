@@ -152,7 +152,7 @@ static int measure(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- rows ---- */
+/* ---- rows, and the choice between rows and dumps ---- */
 
 /* True if the file has rows of results, and is not a dump. */
 static bool has_rows(const char *path)

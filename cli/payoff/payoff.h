@@ -77,12 +77,13 @@ void payoff_show_ways(const struct out_report *report, const struct gcb_judgemen
 void payoff_show_notes(const struct out_report *report, const struct gcb_ways *ways,
                        const struct gcb_judgement *j);
 
-/* Prints a table with a line for each of several places: the baseline and the recommended way. */
+/* Prints a table with a line for each of several places: the baseline and the recommended way. Each
+ * place must have a baseline. */
 void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                         size_t count);
 
-/* Prints a table of measured exchanges beside their predictions, and how many predictions are
- * good. */
+/* Prints a table of measured exchanges beside their predictions, which gcb_measured_predict has set,
+ * and how many predictions are good. */
 void payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                           const struct gcb_network *network);
 
