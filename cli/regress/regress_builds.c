@@ -232,6 +232,8 @@ static void check_changed_times(struct regress *r)
     gcb_verdicts_fini(&counts);
 }
 
+/* ---- running both builds ---- */
+
 int regress_builds_run(struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
