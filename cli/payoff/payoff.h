@@ -82,8 +82,8 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
 void payoff_show_places(const struct out_report *report, const struct gcb_judgement *places,
                         size_t count);
 
-/* Prints a table of measured exchanges beside their predictions, which gcb_measured_predict has set,
- * and how many predictions are good. */
+/* Prints a table of measured exchanges beside their predictions, and how many predictions are good.
+ * The caller has called gcb_measured_predict. */
 void payoff_show_measured(const struct out_report *report, const struct gcb_measureds *all,
                           const struct gcb_network *network);
 
