@@ -41,8 +41,9 @@ int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag);
 
 /* What gcb_range_choose needs to know about the values. The caller zeroes the struct first. */
 struct gcb_range_stats {
-    uint64_t exponents[256]; /* number of values by exponent field; only if p->mantissa is 0 */
-    /* bits of the largest magnitude; only if p->max or p->mantissa is 0 */
+    /* number of values by exponent field; only if the parameter `mantissa` is 0 */
+    uint64_t exponents[256];
+    /* the largest magnitude, as the bits of a float; only if `max` or `mantissa` is 0 */
     uint32_t max_bits;
 };
 /* Adds n < 2^32 values to the stats. Does not read the values if the parameters fix the format. */

@@ -59,7 +59,7 @@ void gcb_shared_scale_absorb(void *state, unsigned round, const void *combined)
 
 struct rebuilding {
     const struct gcb_shared_scale *s;
-    uint64_t count;     /* number of elements */
+    uint64_t count;
     const void *levels; /* a level for each element: int8_t, or int16_t if s->wide */
     float weight;
     float *out;

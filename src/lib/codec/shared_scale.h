@@ -39,7 +39,8 @@ static inline void gcb_shared_scale_put(const struct gcb_shared_scale *s, uint64
         ((int8_t *)s->own)[i] = (int8_t)level;
 }
 
-/* Copies this worker's levels to `values`, as its contribution to the second round. */
+/* Copies this worker's levels to `values`, as its contribution to the second round: env.count times
+ * int8_t, or int16_t if wide. */
 void gcb_shared_scale_send(const struct gcb_quantiser *s, void *values);
 /* Functions of struct gcb_reduce_ops; the state begins with struct gcb_quantiser. absorb takes the
  * shared scales. conclude computes update = scale * (combined level / levels) and own = scale *

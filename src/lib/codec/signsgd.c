@@ -26,9 +26,9 @@ enum scale { SCALE_ONE, SCALE_MEAN, SCALE_RMS, SCALE_MEANS };
 
 /* Sums over a bucket, or over a part of it. */
 struct sums {
-    double size;    /* of magnitudes, or of squares with SCALE_RMS */
-    double plain;   /* of the elements, only with SCALE_MEANS */
-    uint64_t minus; /* number of negative elements, only with SCALE_MEANS */
+    double size;    /* sum of the magnitudes; with SCALE_RMS, of the squares */
+    double plain;   /* sum of the elements; only with SCALE_MEANS */
+    uint64_t minus; /* number of negative elements; only with SCALE_MEANS */
 };
 
 struct signsgd {
@@ -77,7 +77,7 @@ struct job {
     uint64_t coin;                  /* encoding: random stream of the signs of zeros */
 };
 
-/* ---- scales ---- */
+/* ---- encoding: scales ---- */
 
 static bool is_zero(const struct signsgd *s, const float *x, uint64_t n)
 {
@@ -94,7 +94,7 @@ static uint64_t bucket_length(const struct signsgd *s, uint64_t bucket)
     return left < s->length ? left : s->length;
 }
 
-/* The number of scales of a message. */
+/* The number of scales that an encoder writes. */
 static uint64_t scale_count(const struct signsgd *s)
 {
     return s->scale == SCALE_MEANS ? 2 * s->buckets : s->buckets;
@@ -194,7 +194,7 @@ static void put_scales(struct job *job)
     put_scale(job, 0, &all, s->base.env.count);
 }
 
-/* ---- signs ---- */
+/* ---- encoding: signs ---- */
 
 /* Draws signs for the zeros among n elements x; x[0] is element number `first` of the tensor. */
 static void draw_signs(uint8_t *sign, const float *x, size_t n, uint64_t first,
@@ -264,7 +264,9 @@ static int signsgd_encode(void *state, const struct gcb_step *at, const struct g
     return 0;
 }
 
-/* Indexed by four bits of a message: a mask for each of four floats, MINUS if it is negative. */
+/* ---- decoding ---- */
+
+/* Indexed by four sign bits of a message: the masks of their elements, MINUS for a negative one. */
 #define MINUS 0xffffffffu
 static const uint32_t minus_masks[16][4] = {
     {0, 0, 0, 0},

@@ -265,10 +265,8 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
     return 0;
 }
 
-/* ---- all-reduce: the largest scale, and sums of -1, 0 and 1 ---- */
-
-/* Clips weight * x to this worker's own limit, and rounds the result to levels of the shared
- * scale, for the elements of a span. */
+/* All-reduce: clips weight * x to this worker's own limit, and rounds the result to levels of the
+ * shared scale, for the elements of a span. */
 static void level_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;

@@ -10,7 +10,7 @@ enum gcb_terngrad_packing { GCB_TERNGRAD_2BIT, GCB_TERNGRAD_BASE3 };
 /* The beginning of a state, on the CPU and on a device. */
 struct gcb_terngrad {
     struct gcb_quantiser q;
-    double clip; /* parameter; 0: nothing is clipped */
+    double clip; /* parameter, in standard deviations; 0: nothing is clipped */
     int packing; /* parameter: enum gcb_terngrad_packing */
 };
 

@@ -8,7 +8,7 @@
 #include "src/lib/codec/foreign.h"
 #include "src/lib/codec/packed.h"
 
-/* ---- creating ---- */
+/* ---- creating and destroying coders ---- */
 
 /* Bytes of the raw tensor, as the payload of a stored message. */
 static uint64_t raw_bytes(const struct gcb_coder *c)
@@ -118,8 +118,8 @@ static void free_state(struct gcb_coder *c)
     gcb_free(c->state);
 }
 
-/* Sets the flag WIDE and the parameters in the frame of the coder's messages. The codec's state
- * must exist. */
+/* Sets the parameters in the frame of the coder's messages, and the flag WIDE if lengths may need 64
+ * bits. The codec's state must exist. */
 static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = c->frame.params, .cap = sizeof(c->frame.params)};
@@ -132,8 +132,8 @@ static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
     return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
 }
 
-/* Refuses a parameter with GCB_PARAM_ADDED that is not `absent` and has no meaning with the
- * message's other parameters. */
+/* Refuses a parameter with GCB_PARAM_ADDED whose value differs from `absent` in its table row, if it
+ * has no meaning with the message's other parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *table = m->codec->params;
@@ -262,7 +262,7 @@ void gcb_coder_destroy(struct gcb_coder *c)
     gcb_free(c);
 }
 
-/* ---- about a coder ---- */
+/* ---- properties and parameters of a coder ---- */
 
 uint64_t gcb_coder_elements(const struct gcb_coder *c)
 {
@@ -306,7 +306,8 @@ struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c)
     return c->state;
 }
 
-/* Restores the numbers if they fit the coder's parameters. Otherwise the coder keeps nothing. */
+/* Restores what gcb_coder_save saved if it fits the coder's parameters. Otherwise the codec begins
+ * anew. */
 static void restore_kept(struct gcb_coder *c, const uint64_t *kept)
 {
     static const uint64_t nothing[GCB_KEPT];
@@ -380,6 +381,8 @@ size_t gcb_coder_head(const struct gcb_coder *c)
 {
     return gcb_frame_head(&c->frame);
 }
+
+/* ---- encoding ---- */
 
 /* Writes the tensor in its source type, as the payload of a stored message. */
 static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out)
@@ -465,7 +468,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     if (!c->state->sees_nonfinite || !c->state->nonfinite)
         return err;
     c->state->nonfinite = false;
-    if (err == GCB_E_NOSPACE) /* the codec may have returned before it looked for them */
+    if (err == GCB_E_NOSPACE) /* the codec may have stopped before it looked for NaNs */
         return err;
     *out = before;
     return encode_nonfinite(c, in, out, diag);
@@ -497,6 +500,8 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
     }
     return gcb_coder_finish(&frame, start, out, diag);
 }
+
+/* ---- decoding ---- */
 
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
@@ -586,8 +591,8 @@ static int tell_damage(const struct gcb_coder *c, int err, struct gcb_diag *diag
     return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
 }
 
-/* Decodes a payload to `out`. Returns what `read` returns, or GCB_E_CORRUPT if `read` leaves
- * bytes. */
+/* Decodes a payload to `out`. Returns what `read` returns, or GCB_E_CORRUPT if the payload is too
+ * short or too long. */
 static int decode_payload(const struct gcb_coder *c, struct gcb_rbuf *in, float *out)
 {
     const int err = gcb_coder_ops(c)->read(c->state, in, out, NULL);
@@ -683,7 +688,8 @@ double gcb_coder_nominal_bits(const struct gcb_coder *c)
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* If the codec cannot rebind states, makes a new state for the frame's parameters. */
+/* Makes a new state for the frame's parameters if there is none yet, or if the codec cannot rebind
+ * it. */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const bool rebinds = c->state && gcb_coder_ops(c)->rebind;
@@ -711,7 +717,7 @@ int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct g
     return rebinds && err == GCB_E_MISMATCH ? explain(c, frame, diag) : err;
 }
 
-/* Decodes a payload and adds the decoded tensor. */
+/* Decodes a payload to c->decoded, which the first call allocates, and adds these elements. */
 static int decode_and_add(struct gcb_coder *c, struct gcb_rbuf *in, const struct gcb_addition *to)
 {
     const uint64_t count = c->env.count;

@@ -79,7 +79,8 @@ const struct gcb_frame *gcb_coder_frame(const struct gcb_coder *c);
 bool gcb_coder_rebind(struct gcb_coder *c, const struct gcb_method *method);
 /* Makes a coder that differs from `c`, a coder on the host, only in the parameters of the method.
  * What the codec keeps from step to step (GCB_KEPT numbers) is copied if the new method can keep
- * it. Returns 0 or an error of gcb_coder_create. */
+ * it. The caller frees *out; after an error *out is unchanged. Returns 0 or an error of
+ * gcb_coder_create. */
 int gcb_coder_remake(struct gcb_coder **out, const struct gcb_coder *c,
                      const struct gcb_method *method, struct gcb_diag *diag);
 
@@ -150,9 +151,9 @@ int gcb_coder_add(struct gcb_coder *c, const void *message, size_t length,
  * coefficients to which messages are added before the inverse transform. */
 bool gcb_coder_has_canvas(const struct gcb_coder *c);
 /*
- * Adds a message to the canvas of a decoder on the host that has one. For the first message of a
- * sum (`joins` is false) sets the canvas to zero before. The decoder adopts the message's
- * parameters. Returns 0, GCB_E_MISMATCH for a stored message, or an error of gcb_coder_adopt; after
+ * Adds a message times `weight` to the canvas of a decoder on the host that has one. For the first
+ * message of a sum (`joins` is false) sets the canvas to zero before. The decoder adopts the
+ * message's parameters. Returns 0, GCB_E_MISMATCH for a stored message, or an error of gcb_coder_adopt; after
  * an error nothing was added.
  */
 int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,

@@ -252,7 +252,7 @@ int gcb_coder_decode_there(struct gcb_coder *c, const struct gcb_frame *frame,
                : gcb_device_batch_download(p->batch, out->data, p->tensor.dev, size.tensor, diag);
 }
 
-/* ---- groups ---- */
+/* ---- groups of messages ---- */
 
 static const struct gcb_device_group_ops *group_ops(const struct gcb_coder *c)
 {

@@ -18,7 +18,8 @@ uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
 /*
  * One message of a batch, and its arrays on the device. All arrays are aligned to 256 bytes.
  *
- * With a residual (n floats, zero before the first step), error feedback is fused into the encoder:
+ * With a residual (as many floats as the tensor has, zero before the first step), error feedback is
+ * fused into the encoder:
  * the tensor becomes carry * residual + tensor, this sum is encoded, and the residual becomes the
  * sum minus what a decoder will rebuild. The results are those of src/lib/memory/memory.h with kind
  * ef and decay `carry`, bit for bit.
@@ -30,7 +31,7 @@ struct gcb_device_message {
      * encode_finish may queue has ended. */
     float *in_dev;
     uint8_t *payload_dev; /* gcb_coder_max_payload bytes */
-    float *residual_dev;  /* the residual, or NULL */
+    float *residual_dev;  /* the residual; NULL: no error feedback */
     float carry;          /* the residual's factor */
 };
 

@@ -34,10 +34,10 @@ static uint64_t payload_of(const struct gcb_device_encoder *e)
     return e->encoder->state->max_payload;
 }
 
-/* ---- creating ---- */
+/* ---- creating and destroying encoders ---- */
 
-/* Refuses a method if the host would have to look at results, or if a call would need other arrays
- * than the tensor, its residual, the slots and the scratch. */
+/* Refuses a method that slots do not support. The host looks at no results, and a call has no arrays
+ * except the tensor, its residual, the slots, the sum and the scratch. */
 static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *diag)
 {
     const struct gcb_coder *c = e->encoder;
@@ -129,7 +129,7 @@ void gcb_slots_destroy(struct gcb_device_encoder *e)
     gcb_free(e);
 }
 
-/* ---- sizes ---- */
+/* ---- sizes of slots and scratch ---- */
 
 size_t gcb_device_slot_bytes(const struct gcb_device_encoder *e)
 {
