@@ -118,8 +118,8 @@ static void free_state(struct gcb_coder *c)
     gcb_free(c->state);
 }
 
-/* Sets the parameters in the frame of the coder's messages, and the flag WIDE if lengths may need 64
- * bits. The codec's state must exist. */
+/* Sets the parameters in the frame of the coder's messages, and the flag WIDE if lengths may need
+ * 64 bits. The codec's state must exist. */
 static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = c->frame.params, .cap = sizeof(c->frame.params)};
@@ -132,8 +132,8 @@ static int complete_frame(struct gcb_coder *c, struct gcb_diag *diag)
     return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
 }
 
-/* Refuses a parameter with GCB_PARAM_ADDED whose value differs from `absent` in its table row, if it
- * has no meaning with the message's other parameters. */
+/* Refuses a parameter with GCB_PARAM_ADDED whose value differs from `absent` in its table row, if
+ * the parameter has no meaning with the message's other parameters. */
 static int check_added(const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *table = m->codec->params;

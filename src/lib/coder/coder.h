@@ -153,8 +153,8 @@ bool gcb_coder_has_canvas(const struct gcb_coder *c);
 /*
  * Adds a message times `weight` to the canvas of a decoder on the host that has one. For the first
  * message of a sum (`joins` is false) sets the canvas to zero before. The decoder adopts the
- * message's parameters. Returns 0, GCB_E_MISMATCH for a stored message, or an error of gcb_coder_adopt; after
- * an error nothing was added.
+ * message's parameters. Returns 0, GCB_E_MISMATCH for a stored message, or an error of
+ * gcb_coder_adopt; after an error nothing was added.
  */
 int gcb_coder_collect(struct gcb_coder *c, const void *message, size_t length, float weight,
                       bool joins, struct gcb_diag *diag);

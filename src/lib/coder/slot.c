@@ -36,8 +36,8 @@ static uint64_t payload_of(const struct gcb_device_encoder *e)
 
 /* ---- creating and destroying encoders ---- */
 
-/* Refuses a method that slots do not support. The host looks at no results, and a call has no arrays
- * except the tensor, its residual, the slots, the sum and the scratch. */
+/* Refuses a method that slots do not support. The host looks at no results, and a call has no
+ * arrays except the tensor, its residual, the slots, the sum and the scratch. */
 static int check_method(const struct gcb_device_encoder *e, struct gcb_diag *diag)
 {
     const struct gcb_coder *c = e->encoder;
@@ -166,7 +166,7 @@ size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *e, unsigned wor
     return HEAD + (most > encode ? most : encode); /* align_scratch may skip bytes */
 }
 
-/* ---- queueing ---- */
+/* ---- queueing encodings and sums ---- */
 
 /* Returns 0, or GCB_E_INVALID if a pointer is NULL or not aligned to 16 bytes. */
 static int check_array(const void *dev, const char *name, struct gcb_diag *diag)
@@ -189,7 +189,8 @@ static int begin_call(struct gcb_device_encoder *e, void *stream, struct gcb_dia
     return err ? err : module->use(e->device.index, diag);
 }
 
-/* Ends a call, whose error is `err`: the thread uses its own device again. */
+/* Ends a call, whose error is `err`: the thread uses its own device again. Returns the first
+ * failure of the call's stream, or `err` if there is none. */
 static int end_call(const struct gcb_device_encoder *e, int err, struct gcb_diag *diag)
 {
     err = e->device.module->stream.told(e->stream, err, diag);
@@ -266,7 +267,7 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
     return end_call(e, err, diag);
 }
 
-/* What a sum is made of. */
+/* The messages that a sum adds, and its memory on the device. */
 struct summands {
     struct gcb_cuda_slots slots;
     const float *weights; /* NULL: each is 1 / slots.count */

@@ -12,7 +12,7 @@ struct gcb_device_batch {
     struct gcb_device_stream *stream;
     struct gcb_device_event *from, *to; /* the beginning and the end of the work */
     uint64_t launched;                  /* number of the stream's launches before begin */
-    uint64_t launches;                  /* their number from begin to the last finish or wait */
+    uint64_t launches;                  /* launches from begin to the last finish or wait */
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
@@ -211,7 +211,7 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag)
 {
-    /* an earlier copy may still read the staging memory */
+    /* reports an earlier failure, also if `bytes` is 0 */
     int err = b->module->stream.wait(b->stream, diag);
 
     for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {

@@ -7,7 +7,7 @@ static int grow_buffer(const struct gcb_place *p, struct gcb_device_buffer *buff
 
     if (buffer->dev && buffer->bytes >= bytes)
         return 0;
-    p->device->module->memory.free(buffer->dev); /* first, so that old and new never coexist */
+    p->device->module->memory.free(buffer->dev); /* freed first: there may be no memory for both */
     *buffer = (struct gcb_device_buffer){0};
     err = p->device->module->memory.alloc(&buffer->dev, bytes, diag);
     buffer->bytes = err ? 0 : bytes;
@@ -50,7 +50,7 @@ int gcb_place_reserve(struct gcb_place *p, const struct gcb_place_size *size, st
 
     if (err != GCB_E_NOMEM)
         return err;
-    free_buffers(p); /* some parts are larger than this call needs */
+    free_buffers(p); /* a part may be larger than this call needs */
     err = p->batch ? gcb_device_batch_shrink(p->batch, diag) : 0;
     return err ? err : grow_all(p, size, diag);
 }

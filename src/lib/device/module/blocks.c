@@ -60,7 +60,7 @@ static int books_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 
     set_layout(&s->how, &s->s.b);
     s->how.kind = s->s.k.book == GCB_BOOK_UNIFORM ? GCB_CUDA_BINS : GCB_CUDA_DYNAMIC;
-    s->how.too_much = GCB_INF_BITS; /* bins check the sum of squares instead */
+    s->how.too_much = GCB_INF_BITS; /* no finite magnitude; bins check the sum of squares */
     return err;
 }
 

@@ -31,9 +31,10 @@ void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft); /* NULL is fine */
 /* Bytes of `work` that the functions below need; `work` is device memory, aligned to 256. */
 uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft);
 
-/* Queue the transforms of all chunks. x has n floats, and bins has 2 * gcb_fft_bins(n, chunk)
- * floats. Both arrays are aligned to 8, and do not overlap. The inverse overwrites the bins, which
- * must be those of a real transform. Return 0, GCB_E_DEVICE or GCB_E_NOMEM. */
+/* Queue the transforms of all chunks, in a direction that gcb_cuda_fft_create has planned. x has n
+ * floats, and bins has 2 * gcb_fft_bins(n, chunk) floats. Both arrays are aligned to 8, and do not
+ * overlap. The inverse overwrites the bins, which must be those of a real transform. Return 0,
+ * GCB_E_DEVICE or GCB_E_NOMEM. */
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                          const float *x, void *work);
 int gcb_cuda_fft_inverse(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *x,

@@ -83,7 +83,8 @@ static int qsgd_sum(const void *state, const struct gcb_cuda_payloads *p, float 
     return gcb_cuda_qsgd_sum(stream, out_dev, s->env->count, &s->how, p);
 }
 
-/* True even if the bucket lengths differ, because each item of a group has its own. */
+/* Only codes of fixed width can be in a group. The bucket lengths may differ, because each item of
+ * a group has its own. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;

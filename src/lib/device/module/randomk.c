@@ -47,8 +47,6 @@ static int randomk_decode(void *state, const uint8_t *payload_dev, uint64_t leng
     return gcb_cuda_strata_decode(call->stream, out_dev, payload_dev, &where, call->result_dev);
 }
 
-/* ---- sums ---- */
-
 static int randomk_add(void *state, const uint8_t *payload_dev, uint64_t length, float *acc_dev,
                        float weight, const struct gcb_device_call *call)
 {

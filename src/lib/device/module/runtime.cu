@@ -301,6 +301,8 @@ int get_raw(struct gcb_device_stream *s, enum gcb_dtype source, float *out, cons
     return copy(s, out, in, n * sizeof(float), GCB_COPY_DEVICE);
 }
 
+/* ---- the table of functions ---- */
+
 const struct gcb_device_module table = {
     GCB_DEVICE_MODULE_VERSION,
     sizeof(struct gcb_device_module),

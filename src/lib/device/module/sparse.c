@@ -266,7 +266,7 @@ static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t lengt
     return err ? err : rebuild(s, out_dev, &w, &kept);
 }
 
-/* ---- sums ---- */
+/* ---- adding a message to elements ---- */
 
 static bool sparse_transforms(const void *state)
 {

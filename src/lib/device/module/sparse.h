@@ -42,7 +42,8 @@ struct gcb_device_sparse {
     struct gcb_cuda_block_fft fft_short; /* fft: the run of whole chunks, if BLOCK; count 0: none */
     struct gcb_cuda_dct dct[2];          /* dct: parameters of the runs */
     const struct gcb_device_selector *selector; /* only encoders use it */
-    /* device memory with a threshold that later steps use again; NULL without `reuses` */
+    /* device memory with a threshold that later steps use again; NULL in decoders, and without
+     * selector->reuses */
     void *found;
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;
@@ -82,8 +83,8 @@ struct gcb_device_transform {
                   const struct gcb_device_work *w);
     /* True if `choose` replaces forward, selection and gather. NULL: never. */
     bool (*fuses)(const struct gcb_device_sparse *s);
-    /* Transforms, and selects the largest magnitudes of each chunk, without a spectrum in memory.
-     * The caller has laid out *chosen. */
+    /* Adds error feedback, transforms, and selects the largest magnitudes of each chunk. Only a
+     * shorter last chunk has a spectrum in memory. The caller has laid out *chosen. */
     int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
     /* True if `inverse` reads the kept coefficients from w->kept. Otherwise the caller writes all
@@ -126,11 +127,11 @@ struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 struct gcb_device_selector {
     bool reuses; /* keeps a threshold from call to call, in s->found */
     bool lists;  /* always makes a list, and never writes a message itself */
-    /* Bytes of scratch that `select` needs, with the chosen positions. */
+    /* Bytes of scratch that `select` needs, including the arrays of *chosen. */
     uint64_t (*scratch)(const struct gcb_sparse *p);
-    /* Queues the selection from in->n = p.t.positions finite floats. The caller has set n and most
-     * of *chosen; `select` lays out its arrays in the call's scratch. They stay there until the
-     * message is written. */
+    /* Queues the selection from in->n = p.t.positions finite floats. The caller has set
+     * chosen->n and chosen->most; `select` lays out the arrays of *chosen in the call's scratch.
+     * They stay there until the message is written. */
     int (*select)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call);
 };

@@ -159,7 +159,7 @@ static int rest_inverse(const struct gcb_device_sparse *s, float *out, float *co
     return gcb_cuda_status(stream);
 }
 
-/* ---- the stage ---- */
+/* ---- functions of struct gcb_device_transform ---- */
 
 static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                        const float **order, const struct gcb_device_work *w)
@@ -209,7 +209,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
 }
 
 /* If there is a BLOCK run, the caller has not written the coefficients to memory (`lists`). Then
- * the BLOCK kernel reads w->kept, and only the coefficients of a shorter last chunk are written. */
+ * the BLOCK kernel reads w->kept. For a shorter last chunk, this function writes the coefficients
+ * from tile rest_tile on. */
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {

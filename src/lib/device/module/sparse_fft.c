@@ -12,9 +12,9 @@
 struct layout {
     float *bins, *power, *chosen;   /* bins; encoder: the power of each bin, and the chosen bins */
     struct gcb_device_result *most; /* encoder: max_bits of the largest real or imaginary part */
-    uint32_t *reach;                /* encoder that fuses: of struct gcb_cuda_fft_selection */
+    uint32_t *reach;                /* encoder that fuses: see struct gcb_cuda_fft_selection */
     void *work;                     /* cuFFT's memory */
-    uint64_t bytes;                 /* of the scratch */
+    uint64_t bytes;
 };
 
 /* Number of chunks in the BLOCK run; 0 without such a run. */
@@ -33,7 +33,7 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    /* for the inverse; a BLOCK run needs no bins in memory */
+    /* number of bins that the inverse needs in memory; a BLOCK run needs none */
     const uint64_t back = s->spectrum.bins - rest_tile(s) * GCB_TILE;
     const bool forward = !s->p.t.env.decoding;
     struct layout l = {.bytes = 0};

@@ -31,7 +31,7 @@ static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_de
     return gcb_cuda_select_sampled(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
-/* ---- chunk ---- */
+/* ---- select=chunk ---- */
 
 struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p)
 {
@@ -69,7 +69,7 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_devi
     return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
 }
 
-/* ---- one sign ---- */
+/* ---- select=one-sided and alternate ---- */
 
 static uint64_t one_sided_scratch(const struct gcb_sparse *p)
 {
@@ -89,9 +89,9 @@ static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_
                                 call->scratch_dev);
 }
 
-/* ---- RedSync ---- */
+/* ---- select=search and redsync ---- */
 
-/* `found` is memory for a threshold that later steps use again, or NULL. */
+/* `found` is device memory for a threshold that later steps use again. NULL: each step searches. */
 static int search(const struct gcb_device_sparse *s, void *found, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
