@@ -112,9 +112,10 @@ static void set_all(float *values, uint64_t n, float to)
         values[i] = to;
 }
 
-/* Sets all values of a worker to NaN or infinity, because its tensor is not finite or the method
- * cannot represent the tensor. So the combined values tell all workers: a sum with a NaN is a NaN,
- * and the maximum with an infinity is an infinity. Integers become 0. */
+/* Sets all values of a worker to NaN or infinity, because its tensor is not finite, the method
+ * cannot represent the tensor, or the combined values of an earlier round were not finite. So the
+ * combined values tell all workers: a sum with a NaN is a NaN, and the maximum with an infinity is
+ * an infinity. Integers become 0. */
 static void spoil(enum gcb_reduction reduction, void *values, uint64_t bytes)
 {
     const uint16_t half_nan = reduction == GCB_SUM_BF16 ? 0x7fc0 : 0x7e00;
@@ -220,9 +221,10 @@ static void take_piece(void *ctx, uint64_t i)
         memcpy(a->to + at, a->from + at, n);
 }
 
-/* Looks for infinities and NaNs in the combined values of a round, and sets s->whole or spoilt
- * accordingly. In the last round, copies the combined values to s->values. `data` may be s->values
- * itself, for example with one worker. */
+/* Looks for infinities and NaNs in the combined values of a round. Infinities without a NaN set
+ * s->whole if the method has `adds_whole` and s->whole is not set yet; all others set
+ * s->base.spoilt. In the last round, copies the combined values to s->values. `data` may be
+ * s->values itself, for example with one worker. */
 static void take_combined(struct allreduce *s, unsigned round, const void *data, uint64_t bytes)
 {
     const bool keeps = round == s->last && data != s->values;
