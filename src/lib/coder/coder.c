@@ -306,6 +306,18 @@ struct gcb_codec_base *gcb_coder_codec_state(const struct gcb_coder *c)
     return c->state;
 }
 
+uint64_t gcb_coder_clamped(const struct gcb_coder *c)
+{
+    return c->met_nonfinite ? 0 : c->state->clamped;
+}
+
+double gcb_coder_nominal_bits(const struct gcb_coder *c)
+{
+    const struct gcb_preset *preset = c->method.preset;
+
+    return preset && preset->nominal_bits ? preset->nominal_bits(c->state) : c->state->nominal_bits;
+}
+
 /* Restores what gcb_coder_save saved if it fits the coder's parameters. Otherwise the codec begins
  * anew. */
 static void restore_kept(struct gcb_coder *c, const uint64_t *kept)
@@ -501,7 +513,7 @@ int gcb_coder_encode_finite(struct gcb_coder *c, const struct gcb_step *at,
     return gcb_coder_finish(&frame, start, out, diag);
 }
 
-/* ---- decoding ---- */
+/* ---- decoding and describing ---- */
 
 bool gcb_coder_accepts(const struct gcb_coder *c, const struct gcb_frame *frame)
 {
@@ -672,18 +684,6 @@ int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, con
     if (err || frame.flags & GCB_WIRE_STORED || !gcb_coder_ops(c)->split)
         return err;
     return tell_damage(c, gcb_coder_ops(c)->split(c->state, &payload, x, y, sums), diag);
-}
-
-uint64_t gcb_coder_clamped(const struct gcb_coder *c)
-{
-    return c->met_nonfinite ? 0 : c->state->clamped;
-}
-
-double gcb_coder_nominal_bits(const struct gcb_coder *c)
-{
-    const struct gcb_preset *preset = c->method.preset;
-
-    return preset && preset->nominal_bits ? preset->nominal_bits(c->state) : c->state->nominal_bits;
 }
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */

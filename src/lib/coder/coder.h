@@ -55,7 +55,7 @@ int gcb_coder_renew_decoder(struct gcb_coder **c, const void *message, size_t le
                             const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
 
-/* Number of elements of the tensor. */
+/* Number of elements of the tensor. It is known even before a decoder has a method. */
 uint64_t gcb_coder_elements(const struct gcb_coder *c);
 /* Most bytes of a payload. This is enough for the raw tensor too, if the codec or a device may send
  * it, or if config.nonfinite is GCB_NONFINITE_RAW. The coder must have a method (see

@@ -48,8 +48,8 @@ int gcb_device_batch_wait(struct gcb_device_batch *b, struct gcb_diag *diag);
 
 /* The work from begin to the last finish or wait. */
 struct gcb_device_work {
-    /* By the device's events, without the fill of the results, and after a finish without their
-     * copy. */
+    /* Time between two events of the device. The fill of the results is not included, and after a
+     * finish neither is their copy. */
     double seconds;
     uint64_t launches; /* number of kernels, and of fills by codecs */
 };
