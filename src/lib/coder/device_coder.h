@@ -7,9 +7,9 @@
 /*
  * Encoding and decoding by coders with a place (struct gcb_coder_config), as work that is only
  * queued. So the caller can queue many messages and wait once. The messages are those of a coder on
- * the host. The payload stays on the device. The host makes the header, whose size is known
- * beforehand. If an encoder will get residuals, it must be made with env.feedback, so that it also
- * plans the inverse transform.
+ * the host, except with GCB_CAP_DEVICE_MATH. The payload stays on the device. The host makes the
+ * header, whose size is known beforehand. If an encoder will get residuals, it must be made with
+ * env.feedback, so that it also plans the inverse transform.
  */
 
 /* Bytes of scratch that the batch must have for a message of this coder. */
