@@ -44,7 +44,7 @@ struct gcb_exchange {
     bool unlearnt; /* the update was written, but learning what arrived has run out of memory */
 };
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 static void destroy_state(const struct gcb_collective_ops *ops, struct gcb_collective_base *state)
 {
@@ -146,6 +146,8 @@ void gcb_exchange_close(struct gcb_exchange *e)
     gcb_free(e->own);
     gcb_free(e);
 }
+
+/* ---- changes and checkpoints ---- */
 
 int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
                         struct gcb_diag *diag)
@@ -259,8 +261,8 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
            gcb_max_bits(x, e->env.coder.env.count, &e->kept.kernels, &e->kept.queue) < GCB_INF_BITS;
 }
 
-/* True if compensate returns x minus what has arrived, and leaves the memory as it is (ef21). Then
- * it may also be called if x is not finite. */
+/* True if gcb_memory_compensate returns x minus what has arrived, and does not add x to the memory
+ * (ef21), so that x need not be finite. */
 static bool sends_difference(const struct gcb_exchange *e)
 {
     return gcb_memory_wants_update(e->memory) && !gcb_memory_residual(e->memory);
@@ -355,8 +357,8 @@ int gcb_exchange_next(struct gcb_exchange *e, struct gcb_round *round, struct gc
     return more;
 }
 
-/* True if `data` is what this worker sent to itself. Changed bytes would make this worker's sum or
- * memory differ from what the other workers have. */
+/* True if `data` is what this worker sent to itself. With changed bytes, this worker's update would
+ * differ from the other workers' updates, or its memory would keep a wrong rest. */
 static bool is_own(const struct gcb_exchange *e, const void *data, size_t length)
 {
     const uint8_t *own = e->now.data;
@@ -533,7 +535,7 @@ int gcb_exchange_finish(struct gcb_exchange *e, float *update, struct gcb_diag *
     return err;
 }
 
-/* ---- about a step ---- */
+/* ---- queries about a step ---- */
 
 struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e)
 {

@@ -34,9 +34,10 @@ int gcb_exchange_change(struct gcb_exchange *e, const struct gcb_method *method,
  * tensor or on the step. */
 unsigned gcb_exchange_rounds(const struct gcb_method *method);
 
-/* After gcb_exchange_begin: returns what this worker sends, which is the tensor after the memory
- * has compensated it (count floats), valid until gcb_exchange_learn. It may be the tensor given to
- * gcb_exchange_begin. NULL: this step sends nothing. */
+/* After gcb_exchange_begin: returns the tensor that this worker sends (count floats), valid until
+ * gcb_exchange_learn. It is what the memory has made of x, the tensor given to gcb_exchange_begin.
+ * It may be x itself: without a memory, or if x or its sum with the memory is not finite. NULL:
+ * this step sends nothing. */
 const float *gcb_exchange_input(const struct gcb_exchange *e);
 
 /* Returns the worker's memory, which belongs to the exchange. */
@@ -45,12 +46,12 @@ struct gcb_memory *gcb_exchange_memory(struct gcb_exchange *e);
 /*
  * gcb_exchange_conclude and then gcb_exchange_learn do what gcb_exchange_finish does.
  *
- * conclude writes the weighted sum to `update`, and the part of gcb_exchange_input that arrived to
- * `own`. Both have count floats; a NULL array is not wanted. In a step that sends nothing both
- * become 0.
+ * conclude writes the weighted sum to `update` (with memory=ef21, the last update plus this sum),
+ * and the part of gcb_exchange_input that arrived to `own`. Both have count floats; a NULL array is
+ * not wanted. In a step that sends nothing both become 0.
  *
- * learn tells the memory what arrived: `own` as conclude wrote it. NULL: conclude did not write it,
- * and the exchange computes it. The memory then overwrites gcb_exchange_input.
+ * learn tells the memory what arrived: `own` as conclude wrote it. If `own` is NULL, the exchange
+ * computes it. After learn, gcb_exchange_input is no longer valid.
  *
  * Both return 0 or an error. After GCB_E_NOMEM the call may be repeated.
  */
@@ -65,22 +66,22 @@ int gcb_exchange_learn(struct gcb_exchange *e, const float *own, struct gcb_diag
  */
 void gcb_exchange_learn_update(struct gcb_exchange *e, const float *update);
 
-/* These functions may be called after gcb_exchange_conclude, until the next step. */
+/* The functions below may be called after gcb_exchange_conclude, until the next step. */
 
-/* Fills `parts` with the parts of all bytes that this worker made in the step; 0 in a step that
- * sends nothing. Returns 0 or an error of gcb_coder_describe. */
+/* Fills `parts` with the sizes of what this worker made in the step: headers, scales, values and
+ * positions; all 0 in a step that sends nothing. Returns 0 or an error of gcb_coder_describe. */
 int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *parts,
                           struct gcb_diag *diag);
 /* Returns the encoder whose clamped count, largest magnitude and density describe the step. It
- * belongs to the exchange. NULL with collectives that encode sums of workers again: twoshot,
- * hierarchical, ring and tree. */
+ * belongs to the exchange. NULL with the collectives twoshot, hierarchical, ring and tree. */
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
-/* True if the sum over all workers of weight times own is the update, up to rounding. */
+/* True if the sum over all workers of weight times `own` (gcb_exchange_conclude) is the update, up
+ * to rounding. With memory=ef21 it is the update minus the last one. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
-/* Adds this worker's part of two squared norms: of the workers' weighted sum (*sum), and of the
- * error of encoding sums of workers again (*lost), as twoshot, hierarchical, ring and tree do. Over
- * all workers, sqrt(*lost / *sum) is the relative second error. Returns false, and adds nothing, if
- * the collective encodes no sums. */
+/* For the collectives twoshot, hierarchical, ring and tree, which encode sums of workers again:
+ * adds this worker's part of two squared norms, of the workers' weighted sum to *sum, and of the
+ * error of these encodings to *lost. Over all workers, sqrt(*lost / *sum) is the relative second
+ * error. Returns false, and adds nothing, with other collectives. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*
  * Adds the elements that this worker selected of its tensor, times its weight, to sum[] (count

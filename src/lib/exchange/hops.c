@@ -31,7 +31,7 @@ struct hops {
     bool tree;
     unsigned hops;        /* rounds of SHIFT */
     float scale;          /* the weighted sum is the encoded sum times `scale` */
-    float *sum;           /* the tensor's sums that this worker encodes, share by share */
+    float *sum;           /* the weighted tensor plus the sums that arrived, share by share */
     float *result;        /* the decoded last sums, share by share; NULL: no update is wanted */
     float *scratch;       /* a decoded share */
     struct gcb_wbuf made; /* this worker's messages */

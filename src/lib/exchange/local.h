@@ -19,13 +19,13 @@ struct gcb_local {
     /* Combines all workers' values in an all-reduce. `values` has those of worker 0 and takes the
      * result. NULL: values are combined in the order of the workers. */
     void (*combine)(void *ctx, unsigned round, const struct gcb_round *sent, void *values);
-    void *ctx; /* passed to the callbacks */
-    /* Returns the time in seconds. Then `times` gets the times of worker 0 in the first time_count
-     * rounds. NULL: nothing is timed. */
+    void *ctx; /* passed to `observe` and `combine` */
+    /* Returns the time in seconds. NULL: nothing is timed, and `times` is not used. */
     double (*clock)(void);
+    /* the caller's array: seconds that worker 0 takes, in each of the first time_count rounds */
     struct gcb_local_times {
-        double send, receive; /* gcb_exchange_next; all calls of gcb_exchange_receive */
-        double combine;       /* GCB_ROUND_REDUCE: combining two workers' values, on average */
+        double send, receive; /* in gcb_exchange_next; in all calls of gcb_exchange_receive */
+        double combine; /* GCB_ROUND_REDUCE: to combine two workers' values, on average; else 0 */
     } * times;
     unsigned time_count;
 
@@ -36,7 +36,8 @@ struct gcb_local {
 };
 
 /* Runs all rounds of a step; e[w] is worker w. The caller has called gcb_exchange_begin for all
- * workers. Returns 0 or the first error of a worker. */
+ * workers, and ends the step itself (gcb_exchange_finish). Returns 0, GCB_E_NOMEM, GCB_E_INTERNAL
+ * if the workers' rounds differ, or the first error of a worker. */
 int gcb_local_run(struct gcb_local *l, struct gcb_exchange *const *e, struct gcb_diag *diag);
 /* Returns the bytes of a SCATTER or GATHER that travel between nodes. sent[w] is what worker w
  * sent, as in `observe`; node i has the `node` workers from i * node on. */

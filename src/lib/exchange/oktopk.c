@@ -45,7 +45,7 @@ struct oktopk {
     /* workers + 1 positions: owner w has the region from boundaries[w] to boundaries[w + 1] - 1 */
     uint64_t *boundaries;
     uint64_t *proposed;      /* new boundaries, in a step that divides */
-    float *means;            /* workers - 1 floats: own boundaries, then all workers' sums */
+    float *means;            /* workers - 1 own boundaries, then their sums over all workers */
     bool divided, estimated; /* whether boundaries, or a threshold, have been computed */
     uint64_t divided_at, estimated_at; /* the last steps that computed them */
     uint32_t threshold;                /* a magnitude, as a bit pattern */
@@ -55,7 +55,7 @@ struct oktopk {
     bool divides, estimates;
     struct gcb_list sent; /* what the owners add of this worker's tensor, after rounding */
     struct gcb_list sum;  /* sums of this worker's region; after GATHER, their rounding errors */
-    uint64_t selected;    /* number of elements that all workers selected */
+    uint64_t selected;    /* number of elements that all workers with a weight selected */
 };
 
 static void oktopk_fini(void *state)
@@ -150,8 +150,8 @@ static const struct gcb_kept_ops oktopk_kept_ops = {
 
 /* ---- regions ---- */
 
-/* Sends the boundaries that divide the elements that this worker offers evenly. If there are none,
- * the boundaries divide the positions evenly. */
+/* Sends the boundaries that divide the elements that this worker offers evenly. If it offers no
+ * elements, the boundaries divide the positions evenly. */
 static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
 {
     const uint64_t workers = s->p.env.workers, n = s->p.offered.n;
@@ -336,6 +336,8 @@ static int end_step(struct oktopk *s, struct gcb_diag *diag)
     }
     return find_own(s, diag);
 }
+
+/* ---- sending and receiving ---- */
 
 /* The rounds in order; a step that does not divide leaves out the first. */
 enum { DIVIDE, SCATTER, GATHER, ROUNDS };

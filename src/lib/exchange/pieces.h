@@ -21,7 +21,8 @@
  * otherwise.
  */
 
-/* Flags of a message. ESTIMATES is for oktopk.c. */
+/* Flags of a message. SPOILT: the step is spoilt. ESTIMATES: in this step, oktopk.c computes a new
+ * threshold. */
 enum { GCB_PIECES_SPOILT = 1, GCB_PIECES_ESTIMATES = 2 };
 
 #define GCB_PIECES_HEAD 4 /* bytes before the pieces */
@@ -55,7 +56,7 @@ void gcb_pieces_fini(struct gcb_pieces *p);
 int gcb_pieces_begin(struct gcb_pieces *p, const struct gcb_contribution *in,
                      struct gcb_diag *diag);
 
-/* Empties p->out. The functions below append to it. */
+/* Empties p->out, to which the gcb_pieces_put functions append. */
 void gcb_pieces_clear(struct gcb_pieces *p);
 /* Appends the first bytes of a message. The flag SPOILT is added if the step is spoilt. */
 int gcb_pieces_put_head(struct gcb_pieces *p, unsigned flags, struct gcb_diag *diag);
@@ -85,7 +86,6 @@ int gcb_pieces_end(const struct gcb_rbuf *in, struct gcb_diag *diag);
 /* Marks the step as spoilt if the list has an infinity or NaN. */
 void gcb_pieces_check_finite(struct gcb_pieces *p, const struct gcb_list *l);
 
-/* The weight of this worker. */
 static inline float gcb_pieces_weight(const struct gcb_pieces *p)
 {
     return p->env.weights[p->env.worker];

@@ -10,8 +10,8 @@
  * share, a unit is one element.
  */
 
-/* Most workers. Each message of a step draws random numbers as a worker of its own, whose number is
- * below workers^2 + workers and must fit 32 bits. */
+/* The largest number of workers. Each message of a step draws random numbers as a worker of its
+ * own, whose number is below workers^2 + workers and must fit 32 bits. */
 #define GCB_SHARE_WORKERS 65535u
 #define GCB_SHARE_LENGTHS 4 /* shares have at most so many lengths besides 0: see gcb_share_begin */
 
@@ -51,8 +51,8 @@ struct gcb_share_coders *gcb_share_coders(struct gcb_shares *s, uint64_t share);
  * Returns 0 or an error of gcb_coder_encode. */
 int gcb_share_encode(struct gcb_shares *s, uint64_t share, const struct gcb_step *at,
                      const float *x, bool raw, struct gcb_wbuf *out, struct gcb_diag *diag);
-/* Checks and decodes the message of a share. Returns 0, GCB_E_CORRUPT (also for the checksum) or an
- * error of gcb_coder_decode. */
+/* Checks the message of a share and decodes it to x (gcb_share_length floats). Returns 0,
+ * GCB_E_CORRUPT (also for the checksum) or an error of gcb_coder_decode. */
 int gcb_share_decode(struct gcb_shares *s, uint64_t share, const void *data, size_t length,
                      float *x, struct gcb_diag *diag);
 /* Adds the sizes of a share's message to `parts`. Returns 0 or an error of gcb_coder_describe. */
@@ -62,7 +62,7 @@ int gcb_share_describe(struct gcb_shares *s, uint64_t share, const void *message
 /* The sum of the weights' magnitudes, or 1 if all weights are 0. Without negative weights it is
  * env->total, which is exactly 1 for default weights. */
 float gcb_weights_magnitude(const struct gcb_collective_env *env);
-/* True if all elements times `factor` are finite. */
+/* True if all n elements of x, times `factor`, are finite. */
 bool gcb_stays_finite(const struct gcb_collective_env *env, const float *x, float factor,
                       uint64_t n);
 /* Allocates an array for an exchange (gcb_free), not initialised, unless *err is set. Sets *err to

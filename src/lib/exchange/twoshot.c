@@ -49,7 +49,7 @@ struct twoshot {
     float *scratch;           /* a decoded share, for settle_own and take_mean */
     struct gcb_wbuf second;   /* message of the mean of this worker's share */
     size_t *round_bytes;      /* of a scatter: bytes for each worker */
-    struct gcb_wbuf copies;   /* with two levels: copies for each member in rounds 2 and 3 */
+    struct gcb_wbuf copies;   /* with two levels: what rounds 2 and 3 send, once for each member */
     struct gcb_wbuf gathered; /* with two levels: what round 2 has brought, as round 3 sends it */
     struct gcb_contribution in;
     uint32_t settled; /* number of shares that twoshot_settle has added */
@@ -63,7 +63,7 @@ struct twoshot {
         uint32_t draws;            /* argument of `encode` for the message to member 0 */
         float *weights;            /* of all members */
         float scale;               /* the sum is the mean times `scale` */
-        float largest;             /* the largest magnitude of a weight */
+        float largest;             /* the largest magnitude of a weight; 1 if all weights are 0 */
         uint64_t begin, mine;      /* this worker's share: its first element, and its length */
         struct gcb_sum *sum;       /* sum of this worker's share */
         float *mean;               /* mean of this worker's share; the accumulator of `sum` */
@@ -361,7 +361,7 @@ static int make_mean(struct twoshot *s, struct level *l, bool *raw, struct gcb_d
 }
 
 /* Fills `out` with what each member of a level gets: lengths[k] bytes for member k, one after the
- * other in `data`. NULL: each member gets a copy of all of `data`. */
+ * other in `data`. If `lengths` is NULL, each member gets a copy of all of `data`. */
 static void scatter(struct twoshot *s, const struct level *l, const struct gcb_wbuf *data,
                     const size_t *lengths, struct gcb_round *out)
 {
@@ -598,7 +598,7 @@ static int twoshot_settle(void *state, const struct gcb_addition *to, struct gcb
     return err;
 }
 
-/* ---- about a step ---- */
+/* ---- sizes and errors of messages ---- */
 
 static int twoshot_describe(void *state, struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
