@@ -230,6 +230,8 @@ int gcb_blas_open(int threads, struct gcb_diag *diag)
     return err;
 }
 
+/* ---- products ---- */
+
 /* A fork waits until gcb_blas_end, because OpenBLAS has a lock of its own. */
 void gcb_blas_begin(void)
 {

@@ -9,8 +9,8 @@
  * on others. */
 #define DEPENDENT 1e-7
 
-/* A block has about BLOCK elements of the tensor, and at least ROWS_LEAST rows or COLUMNS_LEAST
- * columns. */
+/* A block has about BLOCK elements of the tensor, but at least ROWS_LEAST rows or COLUMNS_LEAST
+ * columns. Blocks at the end of the matrix may have fewer. */
 #define BLOCK ((uint64_t)1 << 18)
 #define ROWS_LEAST ((uint64_t)64)
 #define COLUMNS_LEAST ((uint64_t)512)

@@ -534,6 +534,8 @@ static const struct gcb_reduce_ops powersgd_reduce = {
     .adds_whole = true,
 };
 
+/* ---- about the method ---- */
+
 /* Rows of the table of parameters. */
 enum { RANK, START, TILE, FACTOR_BITS, BUDGET };
 

@@ -309,7 +309,8 @@ void gcb_tiles_put(const struct gcb_tiles *t, const struct gcb_tile_factors *f, 
                    struct gcb_wbuf *out)
 {
     const bool all = take_vectors(t, f->gain, 0.0f) <= budget;
-    uint32_t low = 0, high = all ? 0 : gcb_bits_of(FLT_MAX); /* bits: low <= limit <= high */
+    /* as the bits of floats: low <= limit <= high */
+    uint32_t low = 0, high = all ? 0 : gcb_bits_of(FLT_MAX);
     uint64_t tile = 0;
 
     while (low < high) {

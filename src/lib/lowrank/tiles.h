@@ -25,9 +25,10 @@ struct gcb_tiles {
     size_t wire_bytes;
     struct gcb_part *part;
     size_t parts;
-    /* number of tiles; floats of Q and number of vectors, if tiles have as many as they can */
-    uint64_t tiles, q_floats, vectors;
-    uint64_t bytes; /* bytes of all these vectors in a message */
+    uint64_t tiles; /* number of tiles */
+    /* if each tile has as many vectors as it can: floats of Q, number of vectors, and their bytes
+     * in a message */
+    uint64_t q_floats, vectors, bytes;
     /* where the vectors of each tile begin, in bytes: in `record` or, after gcb_tiles_find, in the
      * message's vectors */
     uint64_t *at;
@@ -36,9 +37,10 @@ struct gcb_tiles {
     size_t scratch_floats; /* floats of `scratch` for each thread */
 };
 
-/* Reads the parts, which may be hostile, unless *t has them already. `room`: bytes of the vectors
- * in the message, at least two for each tile; an encoder passes UINT64_MAX. The caller calls
- * gcb_tiles_drop in any case. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+/* Reads and copies the parts, which may be hostile, unless *t has them already. `room`: bytes that
+ * the message has for the vectors; an encoder passes UINT64_MAX. The caller calls gcb_tiles_drop in
+ * any case. Returns 0, GCB_E_NOMEM, or GCB_E_CORRUPT (also if `room` is less than two bytes for
+ * each tile). */
 int gcb_tiles_make(struct gcb_tiles *t, const uint8_t *wire, size_t bytes, uint64_t room);
 void gcb_tiles_drop(struct gcb_tiles *t);
 
