@@ -7,8 +7,8 @@
 /* The objects that keep something from step to step for a worker's tensor. All are borrowed. */
 struct gcb_checkpoint {
     struct gcb_memory *memory;
-    struct gcb_coder *encoder;           /* may be NULL */
-    const struct gcb_kept_ops *kept_ops; /* of a collective; may be NULL */
+    struct gcb_coder *encoder;           /* NULL with a collective that has none */
+    const struct gcb_kept_ops *kept_ops; /* of a collective; NULL: `state` is not saved */
     void *state;                         /* the collective's state, for kept_ops */
 };
 

@@ -17,8 +17,8 @@ struct gcb_memory {
     /* what has not been sent; in memory.h: e, v, e + a, or u (demo). ef21: what has arrived, h in
      * memory.h. NULL for the kind none. */
     float *e;
-    /* momentum; gmc: the last update, h in memory.h; loco: e before the step; ef21: a in memory.h;
-     * or NULL */
+    /* momentum (dgc, delay); gmc: the last update, h in memory.h; loco: e before the step; ef21: a
+     * in memory.h; NULL for other kinds */
     float *u;
     float *difference; /* ef21: p in memory.h; else NULL */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */
@@ -31,7 +31,8 @@ struct gcb_memory {
 
 /* ---- elementwise passes ---- */
 
-/* A pass over elements `from` to `to` - 1. `in` is a gradient, an update or a decoded message. */
+/* A pass over elements `from` to `to` - 1. `in` is a gradient, an update or a decoded message; NULL
+ * for average_error. */
 typedef void span_fn(struct gcb_memory *m, const float *in, uint64_t from, uint64_t to);
 
 struct pass {
@@ -47,7 +48,7 @@ static void run_span(void *ctx, uint64_t i)
     pass->run(pass->m, pass->in, i * GCB_SPAN, i * GCB_SPAN + gcb_span_length(pass->m->count, i));
 }
 
-/* Runs a pass over all elements. */
+/* Runs a pass over all elements, on the threads of the queue. */
 static void run_pass(struct gcb_memory *m, const float *in, span_fn *run)
 {
     struct pass pass = {.m = m, .in = in, .run = run};
@@ -173,7 +174,7 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
         m->e[i] = gcb_memory_carried(carry, m->e[i], g[i]);
 }
 
-/* ---- one memory ---- */
+/* ---- kinds and creation ---- */
 
 static const struct kind {
     span_fn *add;        /* takes a gradient; NULL: the kind keeps nothing */

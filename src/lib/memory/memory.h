@@ -72,7 +72,8 @@ bool gcb_memory_stays_finite(struct gcb_memory *m, const float *g);
 
 /*
  * Takes this step's gradient (count floats, borrowed for the call). Returns the tensor to encode,
- * valid until the next call; it may be g itself. Returns NULL if this step sends nothing.
+ * valid until the next call that changes the memory; it may be g itself. Returns NULL if this step
+ * sends nothing.
  */
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
@@ -116,7 +117,7 @@ bool gcb_memory_learn(struct gcb_memory *m, const float *update, float total);
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
-/* Called instead of update, if learn was not called or has returned false: removes g from the
+/* Called instead of update, if learn was not called or has ignored the update: removes g from the
  * memory again, up to rounding. Older values that the step has multiplied by a factor stay so. */
 void gcb_memory_forget(struct gcb_memory *m, const float *g);
 
