@@ -197,7 +197,7 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
     return from->order || s->largest < GCB_INF_BITS;
 }
 
-/* ---- a sample ---- */
+/* ---- a sample, and the scale that it sets ---- */
 
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048

@@ -25,8 +25,8 @@ struct gcb_share {
 };
 
 /* If the message has enough chunks to transform them one group after the other, allocates t->room
- * and limits t->workers. Otherwise sets t->group to 0. `width`: floats per position. Returns 0 or
- * GCB_E_NOMEM. */
+ * (gcb_transform_fini frees it) and limits t->workers. Otherwise sets t->group to 0. `width`:
+ * floats per position. Returns 0 or GCB_E_NOMEM. */
 int gcb_blocks_init(struct gcb_transform_state *t, unsigned width, struct gcb_diag *diag);
 
 /* Sets s->from.order, the floats that rank all positions, if it is NULL. Returns false if a

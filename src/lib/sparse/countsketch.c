@@ -123,7 +123,7 @@ struct job {
     float *table;         /* sketch: its table */
     const uint8_t *cells; /* estimate: the table, as float32 at any address */
     float *out;           /* estimate, drop: an estimate for each element */
-    uint32_t threshold;   /* drop: the k-th largest magnitude */
+    uint32_t threshold;   /* drop: the k-th largest magnitude, as the bits of a float */
     uint64_t ties;        /* drop: counts the elements of this magnitude */
 };
 

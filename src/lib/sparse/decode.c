@@ -258,6 +258,8 @@ static int add(struct gcb_sparse *s, struct gcb_rbuf *in, const struct gcb_addit
     return 0;
 }
 
+/* ---- members of the codec's table ---- */
+
 int gcb_sparse_read(void *state, struct gcb_rbuf *in, float *out, const struct gcb_addition *to)
 {
     return to ? add(state, in, to) : decode(state, in, out);

@@ -6,10 +6,11 @@
 #include "src/lib/sparse/prefix.h"
 
 /*
- * The prefix codes of index_adaptive.c, made from the gaps that they will write. Kept positions of
- * real gradients form clusters: after short gaps, a short gap is likely. So each gap becomes a
- * symbol, and the two symbols before it select one of up to GCB_GAP_CODES codes by the sum of their
- * magnitudes (kernels/index/gap_elem.h).
+ * The prefix codes of index_adaptive.c, made from the gaps that they will write. A gap is the
+ * number of dropped positions between two kept ones. Kept positions of real gradients form
+ * clusters: after short gaps, a short gap is likely. So each gap becomes a symbol, and the two
+ * symbols before it select one of up to GCB_GAP_CODES codes by the sum of their magnitudes
+ * (kernels/index/gap_elem.h).
  */
 
 /* Gaps that may share a code. The sum of the two magnitudes before such a gap is at least `from`,
@@ -24,7 +25,7 @@ struct gcb_gap_group {
 /* How a gap is written: the lowest `all` bits of (gap << bits) + add. */
 struct gcb_gap_word {
     uint64_t add;      /* code - (lowest gap of the symbol << bits), modulo 2^64 */
-    uint8_t bits, all; /* length of the code; with the gap's low bits after it */
+    uint8_t bits, all; /* bits of the code only; of the code and the gap's low bits after it */
 };
 
 /* The gaps of a block, the symbol of each gap, and the sum of the magnitudes before it. */
@@ -39,12 +40,13 @@ void gcb_gap_block_fill(struct gcb_gap_block *block, const uint32_t *pos, size_t
 
 /* The codes of one message. The struct has about 20 KiB. */
 struct gcb_gap_codes {
-    uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS]; /* number of gaps by sum and symbol */
-    struct gcb_gap_group group[GCB_GAP_SUMS];         /* in the end, one group for each code */
+    /* number of gaps by sum and symbol; the row of a group counts all gaps of the group */
+    uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
+    struct gcb_gap_group group[GCB_GAP_SUMS]; /* in the end, one group for each code */
     unsigned groups;
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];           /* lengths that define the codes */
     struct gcb_gap_word word[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS]; /* by code and symbol */
-    const struct gcb_gap_word *for_sum[GCB_GAP_SUMS]; /* the row of `word` for each sum */
+    const struct gcb_gap_word *for_sum[GCB_GAP_SUMS]; /* row of `word` for each sum that occurs */
     uint64_t head_bits;                               /* bits to send the codes */
     uint64_t gap_bits;                                /* bits to send all gaps in these codes */
     uint64_t golomb_bits; /* bits to send all gaps in Golomb's code with parameter b */
