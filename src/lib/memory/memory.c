@@ -405,8 +405,8 @@ struct input_pass {
     float *sum;
 };
 
-/* What gcb_memory_add_input adds for element k: what this step has added to the array e, if that
- * takes gradients; the gradient for none and ef21. `in` is the gradient. */
+/* Returns what gcb_memory_add_input adds for element k: the gradient `in` for none and ef21; for
+ * other kinds what this step has added to the array e. */
 static float added(const struct gcb_memory *m, const float *in, uint64_t k)
 {
     const float momentum = (float)m->p.momentum, g = in[k];

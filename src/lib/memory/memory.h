@@ -137,7 +137,7 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);
-/* Checks that gcb_memory_restore can restore this. A NULL array means zeros. Returns 0,
+/* Checks that gcb_memory_restore can restore these values. A NULL array means zeros. Returns 0,
  * GCB_E_NONFINITE, or GCB_E_MISMATCH if this kind cannot keep a value. */
 int gcb_memory_check(const struct gcb_memory *m, const float *residual, const float *momentum,
                      uint64_t summed, struct gcb_diag *diag);
