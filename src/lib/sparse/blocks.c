@@ -36,8 +36,8 @@ static unsigned group_from(const struct gcb_transform_state *t, uint64_t first, 
 }
 
 /* Distance, in floats, between the coefficients of neighbouring chunks in an encoder's room. It is
- * a multiple of 64 bytes. For long chunks of a power of two it is not a multiple of a page, because
- * then the coefficients would compete for places in a cache. */
+ * a multiple of 64 bytes. For long chunks of a power of two it is not a multiple of a page:
+ * otherwise the chunks of a group would compete for the same places in a cache. */
 static uint64_t chunk_pitch(const struct gcb_transform_state *t, unsigned width)
 {
     return chunk_positions(t, width) * width / 16 * 16 + 16;

@@ -181,8 +181,8 @@ static int decode(struct gcb_sparse *s, struct gcb_rbuf *in, float *out)
 
 /* ---- adding ---- */
 
-/* Lists the positions of all segments in s->listed, and checks that the payload ends after them.
- * The caller adds nothing before this check. */
+/* Lists the positions of all segments, each within its segment, in s->listed, and checks that the
+ * payload ends after them. The caller adds nothing before this check. */
 static int list_positions(const struct gcb_sparse *s, const struct gcb_sparse_payload *p,
                           struct gcb_rbuf *in)
 {

@@ -18,8 +18,8 @@
 struct gcb_gap_group {
     unsigned from;
     uint32_t *count;      /* number of gaps by symbol; in gcb_gap_codes.count */
-    uint64_t cost;        /* cost of a code for this group */
-    uint64_t joined_cost; /* cost of a code for this group and the next */
+    uint64_t cost;        /* of a code for this group, and of its gaps in this code */
+    uint64_t joined_cost; /* cost of this group joined with the next; unused in the last */
 };
 
 /* How a gap is written: the lowest `all` bits of (gap << bits) + add. */
