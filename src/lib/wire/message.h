@@ -13,13 +13,14 @@
  *   5   1   flags: 1 stored, 2 checksum, 4 wide
  *   6   1   source element type (enum gcb_dtype)
  *   7   1   bytes of parameters, P
- *   8   4   element count         (8 bytes each when wide, so all that follows is later)
+ *   8   4   element count
  *   12  4   payload bytes
  *   16  P   parameters of the codec, in the order of its table
  *       ..  payload
  *       8   XXH3-64 of all bytes before it, if flag 2 is set
  *
- * Nothing may follow a frame.
+ * If flag 4 is set, the element count and the payload bytes take 8 bytes each, so the parameters
+ * begin at byte 24. Nothing may follow a frame.
  */
 #define GCB_WIRE_VERSION 1
 #define GCB_WIRE_MAX_PARAMS 64 /* most bytes of parameters */
@@ -45,7 +46,8 @@ size_t gcb_frame_head(const struct gcb_frame *f);
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
 /* Appends the bytes before the payload. gcb_frame_patch can fill in the payload's length later.
- * Sets out->failed if they do not fit, or if a length needs a wide frame. */
+ * Sets out->failed if they do not fit, or if the count or the payload's length does not fit in 32
+ * bits and *f is not wide. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
 /* Rewrites the fields before the parameters, such as the lengths, of the frame that begins at
  * `head`. Both *f and that frame must have the flag GCB_WIRE_WIDE, or neither. */
