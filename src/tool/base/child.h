@@ -7,8 +7,8 @@
 
 #include "src/lib/base/diag.h"
 
-/* How to run a child process. Once a limit is reached, reading its output fails, and
- * gcb_child_finish ends the child. */
+/* How to run a child process. The limits are `seconds` and `stop`. Once a limit is reached, reading
+ * from `out` of struct gcb_child fails, and gcb_child_finish ends the child. */
 struct gcb_child_limits {
     double seconds; /* time limit, from gcb_child_start on; 0: none */
     /* True if the child must end. Called many times a second while the output is read and in

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* Returns the number of columns that a UTF-8 text takes on a terminal. The number is an estimate if
- * the text is not valid UTF-8. */
+/* Returns the number of columns that a UTF-8 text takes on a terminal. The number is an estimate
+ * for some rare characters, and if the text is not valid UTF-8. */
 size_t gcb_text_columns(const char *text);
 
 /*
@@ -17,8 +17,9 @@ void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head
 
 /*
  * Breaks a text of `bytes` bytes after a comma, so that the first line has at most `width` columns.
- * Returns the number of bytes of the longest such line. If the text before the first comma is too
- * wide, the line ends after the first comma. Returns `bytes` if the text fits or has no comma.
+ * Returns the number of bytes of the longest such line. If the text up to and with the first comma
+ * is too wide, the line ends after the first comma. Returns `bytes` if the text fits or has no
+ * comma.
  */
 size_t gcb_text_break(const char *text, size_t bytes, size_t width);
 

@@ -23,7 +23,8 @@ enum { FIRST = 512 }; /* number of bytes examined, from the start of a file */
     "it runs code when it is read; if you trust it: python3 datasets/convert.py --trust-pickle " \
     "FILE NEW.h5" GCB_CONVERT_IN
 
-/* The first row that fits a file names its kind. */
+/* The kinds of files that are neither web pages nor archives of PyTorch or NumPy. The first row
+ * that fits a file names its kind. */
 static const struct row rows[] = {
     {0, BYTES("\x93NUMPY"), {"a NumPy file", CONVERT}},
     {0, BYTES("\x80\x02\x8a\x0a"), {"a PyTorch file", CONVERT}},

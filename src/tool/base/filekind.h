@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * Recognises, by its first bytes, a file that somebody may take for gradients or a log, and says
- * what to type next. This module only looks at bytes; it parses no format.
+ * The kind of a file that somebody may take for an input of gcbench, and what to do next. This
+ * module recognises the kind by the file's first bytes; it parses no format.
  */
 struct gcb_filekind {
     const char *name; /* "a NumPy file"; NULL: not recognised */
