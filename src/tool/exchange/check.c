@@ -36,7 +36,7 @@ void gcb_check_fini(struct gcb_check *c)
     gcb_free(c->rounds);
 }
 
-/* ---- an all-reduce ---- */
+/* ---- the serial exchange and its all-reduces ---- */
 
 /* Returns half the distance from 1 to the next number of the float type that `reduction` adds.
  * Returns NAN if the order of the values has no effect: for sums of integers and for maxima. */

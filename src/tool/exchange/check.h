@@ -10,10 +10,10 @@
  *
  * All-reduces of floats are an exception, because their algorithm chooses the order of the
  * additions. The values that arrived must lie within the rounding errors of any order:
- * |arrived - sum| <= 2 (n - 1) u sum|v|, where u is half the distance from 1 to the next number
- * (Higham: "Accuracy and stability of numerical algorithms", 2002, section 4.2). If they do, the
- * serial exchange uses the values that arrived in place of its own sum. If not, it uses its own
- * sum, so that the updates differ.
+ * |arrived - sum| <= 2 (n - 1) u sum|v| for the values v of n workers, where u is half the distance
+ * from 1 to the next number (Higham: "Accuracy and stability of numerical algorithms", 2002,
+ * section 4.2). If they do, the serial exchange uses the values that arrived in place of its own
+ * sum. If not, it uses its own sum, so that the updates differ.
  */
 struct gcb_check {
     struct gcb_check_round {

@@ -81,7 +81,7 @@ uint64_t gcb_load_hash(const struct gcb_load *load)
     return hash;
 }
 
-/* ---- what a rank measures ---- */
+/* ---- the state and the times of a rank ---- */
 
 /* A message of a lane, on this rank. */
 struct message {
@@ -138,7 +138,7 @@ static void add_times(struct pass *pass, enum gcb_time phase, double begin, doub
     pass->times[GCB_TIME_CPU] += cpu_seconds() - cpu;
 }
 
-/* ---- opening ---- */
+/* ---- opening and clearing a lane ---- */
 
 /* Creates a worker's exchange of a message. */
 static int open_one(const struct measuring *r, struct gcb_exchange **out,
@@ -397,7 +397,7 @@ static int check_message(struct pass *pass, struct message *m)
      * always gives, and all have sent the same length */
     expected = pass->traffic->given - given == m->bytes ? m->bytes : 0;
     m->fixed = gcb_net_same(r->net, expected) && expected;
-    /* sends the hash of each rank's gradient to all ranks: a sum in which the others are 0 */
+    /* each rank's array has only its own hash and zeros, so the sum has the hashes of all ranks */
     memset(r->hashes, 0, r->ranks * sizeof(*r->hashes));
     r->hashes[r->rank] = XXH3_64bits(r->x + m->at, n * sizeof(*r->x));
     gcb_net_add(r->net, r->hashes, (int)r->ranks);
@@ -436,7 +436,7 @@ static int check_lane(struct measuring *r, struct gcb_lane *lane, struct message
     return 0;
 }
 
-/* ---- timing ---- */
+/* ---- the timed exchanges ---- */
 
 /* Exchanges all messages once, as step r->step, and compares the updates of all ranks. */
 static void run_pass(struct pass *pass)
@@ -485,6 +485,8 @@ static void time_lanes(struct measuring *r, struct gcb_lane *lanes, size_t count
         r->config->progress(r->config->ctx, (double)(k + 1) / (double)r->config->repeats);
     }
 }
+
+/* ---- measuring all lanes ---- */
 
 /* Reads the gradients of this rank and creates its exchanges. Fails on all ranks if it fails on
  * one. */
@@ -549,6 +551,8 @@ int gcb_lanes_measure(const struct gcb_lanes_config *config, struct gcb_lane *la
     return err;
 }
 
+/* ---- the times of a simulated cluster ---- */
+
 int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
                         unsigned workers, double elements, struct gcb_diag *diag)
 {
@@ -573,7 +577,7 @@ int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, con
     return 0;
 }
 
-/* ---- rows ---- */
+/* ---- statistics and rows ---- */
 
 struct gcb_stats gcb_lane_stats(const struct gcb_lane *lane, enum gcb_time time)
 {

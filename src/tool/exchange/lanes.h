@@ -33,7 +33,8 @@ int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
 void gcb_load_fini(struct gcb_load *load); /* a zeroed struct is fine */
 
 /* Returns a hash of the messages' names, sizes and types, of which messages are sent dense, and of
- * the number of workers in the source. Ranks with the same messages have the same hash. */
+ * the number of workers in the source. Ranks that exchange with each other must
+ * have the same hash. */
 uint64_t gcb_load_hash(const struct gcb_load *load);
 
 /*
@@ -68,7 +69,7 @@ struct gcb_traffic {
     uint64_t rounds[GCB_ROUND_KINDS];
     /* bytes on all links in rounds of each kind, if sent by the best known algorithm (local.h) */
     uint64_t bytes[GCB_ROUND_KINDS];
-    /* rounds before which a rank exchanged lengths, without shifts, which always do that */
+    /* rounds before which a rank exchanged lengths; not counting shifts, which always do that */
     uint64_t sizes;
 };
 

@@ -20,8 +20,8 @@ struct gcb_link {
     uint8_t *out, *in; /* what a rank sends, and what it receives */
 };
 
-/* Prepares sizes from 4 bytes on, each four times the size before. The last size is `largest`, or
- * 256 MiB if `largest` is more. Makes room for `repeats` samples of each size. Returns 0 or
+/* Prepares sizes from 4 bytes on, each four times the size before, and as the last size `largest`,
+ * or 256 MiB if `largest` is more. Makes room for `repeats` samples of each size. Returns 0 or
  * GCB_E_NOMEM. Release with gcb_link_fini, also after a failure. */
 int gcb_link_init(struct gcb_link *link, uint64_t largest, unsigned ranks, size_t repeats,
                   struct gcb_diag *diag);

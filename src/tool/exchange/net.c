@@ -20,11 +20,11 @@ struct gcb_net {
     int rank, ranks;
     char library[64];
     MPI_Op sum_f16, sum_bf16;
-    /* arrays with an item for each rank */
+    /* these three arrays have an item for each rank */
     struct gcb_arrival *arrived;
     uint64_t *lengths;  /* bytes that arrive from the rank */
     uint64_t *sending;  /* all-to-all: bytes for the rank */
-    int *counts;        /* four arrays: counts and displacements of arriving and sent bytes */
+    int *counts;        /* four such arrays: counts and displacements of arriving and sent bytes */
     struct gcb_room in; /* what arrives */
     struct gcb_room scratch;
 };
@@ -44,7 +44,7 @@ static void combine_bf16(void *one, void *acc, int *count, MPI_Datatype *type)
     gcb_reduction_combine(GCB_SUM_BF16, acc, one, (size_t)*count * sizeof(uint16_t));
 }
 
-/* ---- opening ---- */
+/* ---- starting and ending MPI, and facts about a rank ---- */
 
 /* Sets net->library to the name and version that begin MPI's description of itself. */
 static void name_library(struct gcb_net *net)
@@ -119,7 +119,7 @@ bool gcb_net_simulated(const struct gcb_net *net)
     return strncmp(net->library, "SMPI ", 5) == 0;
 }
 
-/* ---- agreement between ranks ---- */
+/* ---- errors and values of all ranks ---- */
 
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag)
 {
@@ -155,7 +155,8 @@ void gcb_net_abort(const struct gcb_diag *diag)
 
 bool gcb_net_same(struct gcb_net *net, uint64_t value)
 {
-    uint64_t ends[2] = {value, ~value}, most[2]; /* the largest ~value belongs to the smallest */
+    /* the largest ~value is that of the smallest value */
+    uint64_t ends[2] = {value, ~value}, most[2];
 
     MPI_Allreduce(ends, most, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
     return most[0] == ~most[1];
@@ -448,8 +449,8 @@ static void reduce_library(struct gcb_net *net, const struct gcb_round *round)
     } while (at < round->bytes);
 }
 
-/* In n - 1 steps each share travels round the ring, and each rank adds its values to the share that
- * arrives. In n - 1 further steps the sums travel round the ring. */
+/* In n - 1 steps each share travels round the ring, and each rank combines its values with the
+ * share that arrives. In n - 1 further steps the results travel round the ring. */
 static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
 {
     const size_t value = gcb_reduction_size(round->reduction);
@@ -471,9 +472,9 @@ static void reduce_ring(struct gcb_net *net, const struct gcb_round *round)
     }
 }
 
-/* Recursive doubling between the first `power` ranks, the largest power of two. Each further rank
- * gives its values to the rank whose number is lower by `power`, and gets the sum from that rank at
- * the end. */
+/* Recursive doubling between the first `power` ranks; `power` is the largest power of two that is
+ * not above the number of ranks. Each further rank gives its values to the rank whose number is
+ * lower by `power`, and gets the result from that rank at the end. */
 static void reduce_doubling(struct gcb_net *net, const struct gcb_round *round)
 {
     const uint64_t bytes = round->bytes;
