@@ -111,7 +111,7 @@ out:
 }
 
 #define COPIES 10
-#define LEAST (UINT64_C(16) << 20) /* bytes: smallest copy */
+#define LEAST (UINT64_C(16) << 20) /* bytes of the smallest copy */
 
 /* Copies the tensor to the payload, and stores the seconds by the device's events. */
 static int time_copy(double *seconds, const struct gcb_place *p, struct gcb_diag *diag)

@@ -32,7 +32,7 @@ static const struct basis {
     {GCB_COMPACTION_SVD, GCB_TILE_NONE, NULL},
 };
 
-/* ---- groups ---- */
+/* ---- groups of tensors ---- */
 
 static enum gcb_tensor_group group_of(const struct gcb_tensor *t)
 {
@@ -56,11 +56,11 @@ static enum gcb_tensor_group group_of(const struct gcb_tensor *t)
     return GCB_GROUP_MATRIX;
 }
 
-/* ---- one step and worker ---- */
+/* ---- the figures of a group ---- */
 
 /* The tensors of a group in a step and worker, one after the other. */
 struct work {
-    struct gcb_codec_env env; /* `count` and `joined` are those of the tensors */
+    struct gcb_codec_env env; /* `count`: elements of all tensors; `joined`: their shapes */
     struct gcb_compaction *out;
     const struct gcb_tensor **tensor;
     size_t tensors;
@@ -102,7 +102,7 @@ static int add_transform(const struct work *w, const struct basis *b, double *ke
     return err;
 }
 
-/* A singular value's energy, and the elements of its two vectors. */
+/* A singular value's energy, and the number of elements of its two vectors. */
 struct singular {
     double energy, cost;
 };
@@ -217,7 +217,7 @@ static void visit_elements(struct work *w)
     w->out->rows = row > w->out->rows ? row : w->out->rows;
 }
 
-/* Adds the figures of the tensors in w->x, which are those of one step and worker. */
+/* Adds the figures of one step and worker, whose tensors are in w->x. */
 static int add_message(struct work *w, struct gcb_diag *diag)
 {
     struct gcb_compaction *out = w->out;

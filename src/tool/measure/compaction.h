@@ -40,7 +40,7 @@ struct gcb_compaction {
     uint64_t rows;      /* most rows in a step and worker; a tensor of rank 0 or 1 is one row */
     uint64_t untouched; /* rows that are zero in all steps and workers */
     double energy;
-    /* energy kept, by basis, shuffle and density; 0: the group has no such figure */
+    /* energy kept, by basis, shuffle and density; 0: the group has no such figure, or only zeros */
     double kept[GCB_BASES][GCB_SHUFFLES][GCB_COMPACTION_DENSITIES];
 };
 

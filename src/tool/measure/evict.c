@@ -10,7 +10,7 @@
 
 #define PIECE (UINT64_C(1) << 20)    /* bytes of the walk's buffer that one task reads and writes */
 #define LINE 64                      /* bytes: no longer than any cache line */
-#define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
+#define MAPS_BYTES ((size_t)1 << 18) /* /proc/self/maps must have fewer bytes */
 /* A walk is faster if the process has more memory than this many times walk_bytes(). */
 #define MOST_FLUSHED 4
 
@@ -113,6 +113,8 @@ static void walk(void *ctx, uint64_t piece)
     for (size_t i = 0; i < PIECE / sizeof(*p); i += LINE / sizeof(*p))
         p[i]++;
 }
+
+/* ---- emptying the caches in either way ---- */
 
 int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag)

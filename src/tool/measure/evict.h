@@ -11,8 +11,8 @@
  * Empties the processor's caches, in one of two ways.
  *
  * A flush: if the processor can flush single cache lines (kernels/base/flush.h), the private,
- * writable memory of this process is flushed, as /proc/self/maps lists it. It holds all tensors,
- * messages, scratch and plans. Code and constants stay in the caches. A flush works with
+ * writable memory of this process is flushed, as /proc/self/maps lists it. This memory holds all
+ * tensors, messages, scratch and plans. Code and constants stay in the caches. A flush works with
  * any cache; its time depends on the size of the process's memory.
  *
  * A walk: the queue's threads read and write each cache line of a buffer that is larger than the

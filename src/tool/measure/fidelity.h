@@ -23,7 +23,7 @@ struct gcb_fidelity {
     uint64_t elements;                     /* all elements, with infinities and NaNs */
     uint64_t nonfinite;                    /* infinities and NaNs in x */
     uint64_t nonfinite_kept;      /* infinities and NaNs in x that have the same bits in y */
-    struct gcb_error_split split; /* dd by its causes (gcb_coder_split), or zeros */
+    struct gcb_error_split split; /* dd by its causes; 0 unless gcb_coder_split ran */
 };
 
 /* Adds the sums over x[0..n) and y[0..n) to `f`, which starts zeroed. The sums of blocks of
@@ -53,7 +53,7 @@ struct gcb_fidelity_figures {
     /* share of elements whose sign (-, 0 or +) is the same */
     double sign_agreement;
     double zeros_preserved;    /* share of x's zeros that are zeros in y */
-    double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
+    double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite if y equals x */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */
     double compression_gain;   /* norm(y)^2 / norm(x)^2: the variance that is kept */
     /* shares of the squared error by its causes; NAN without an error or without causes */

@@ -59,7 +59,8 @@ struct round {
     struct gcb_steady steady;
 };
 
-/* Times operation k once, after emptying the caches if `timing` asks for that. */
+/* Times operation k once. Before that, empties the caches if `timing` asks for that, and calls the
+ * operation's `prepare`. */
 static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
     struct gcb_samples *s = r->samples[k];
@@ -253,7 +254,7 @@ double gcb_budget_take(struct gcb_budget *b, double weight)
 {
     const double left = b->deadline - gcb_clock();
     const double share = weight < b->weight ? left * weight / b->weight : left;
-    double spare; /* seconds that later pieces do not need to keep */
+    double spare; /* seconds that need not be kept for later pieces */
 
     b->weight = fmax(b->weight - weight, 0.0);
     spare = left - KEPT * b->fair * b->weight;

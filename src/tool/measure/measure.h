@@ -85,7 +85,8 @@ int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
  * Measures `count` operations in turn, so that a disturbance slows all of them. s[k] takes the
  * samples of ops[k]; all s[k] have the same room. Each round times each operation once and begins
  * with another operation. The measurement ends when `timing` is satisfied for all operations.
- * `max_time` limits all operations together; `min_time` concerns only operation 0.
+ * `max_time` limits all operations together; `min_time` concerns only operation 0. Returns the same
+ * errors as gcb_measure.
  */
 int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
                         const struct gcb_operation ops[], size_t count, struct gcb_diag *diag);

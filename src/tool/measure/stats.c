@@ -24,7 +24,8 @@ static void sort_reals(double *values, size_t count)
         qsort(values, count, sizeof(*values), ascending);
 }
 
-/* Sorts in place. Returns the median: for an even count, the mean of the middle two values. */
+/* Sorts in place. Returns the median: for an even count, the mean of the middle two values. `count`
+ * is not 0. */
 static double median_of(double *values, size_t count)
 {
     sort_reals(values, count);
@@ -63,7 +64,7 @@ static int side(double value, double median)
 
 double gcb_stats_inefficiency(const double *samples, size_t count, double median)
 {
-    double variance = 0.0, covariance = 0.0; /* sums over the sides: -1, 0 and 1 */
+    double variance = 0.0, covariance = 0.0; /* of the sides; not divided by `count` */
     double rho, factor = 1.0;
 
     for (size_t i = 0; i < count; i++)

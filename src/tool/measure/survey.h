@@ -108,15 +108,16 @@ void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 /* The FFT and the buffer for tensors of one size. One plan serves any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
-    struct gcb_fft *fft; /* NULL if there are no bins */
+    struct gcb_fft *fft; /* NULL in a zeroed plan */
     float *work;         /* buffer of 2 * bins floats */
 };
 
 /*
  * Prepares *plan for tensors of `count` elements, unless the plan already is for this size, and
  * checks that there is memory to run the FFT. Does nothing for a size without bins. Zero *plan
- * before the first call. A plan takes 4 * (count + 2) bytes and the memory of the FFT. If memory
- * runs out, returns GCB_E_NOMEM and zeroes *plan. `kernels` must stay until the plan is released.
+ * before the first call. A plan takes up to 4 * (count + 2) bytes and the memory of the FFT. If
+ * memory runs out, returns GCB_E_NOMEM and zeroes *plan. `kernels` must stay until the plan is
+ * released.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_kernels *kernels, const struct gcb_queue *queue,
@@ -186,7 +187,7 @@ struct gcb_survey_item {
     struct gcb_moments moments;
     const struct gcb_histogram *histogram; /* NULL unless the config asks for histograms */
     /* NULL unless the config asks for spectra; also NULL if the datasets have different sizes or no
-     * elements. Leaves out datasets with infinities or NaNs. */
+     * elements. Datasets with infinities or NaNs are left out. */
     const struct gcb_spectrum *spectrum;
 };
 
