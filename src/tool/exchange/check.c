@@ -75,6 +75,8 @@ static bool are_sums(const struct gcb_round *sent, unsigned workers, const void 
     const uint64_t n = sent[0].bytes / gcb_reduction_size(reduction);
     const double unit = unit_of(reduction);
 
+    if (isnan(unit))
+        return false;
     for (uint64_t i = 0; i < n; i++) {
         double sum = 0.0, sizes = 0.0;
 
