@@ -156,14 +156,9 @@ static uint64_t checksum(const uint8_t *message, size_t length, uint64_t salt)
     return XXH3_64bits_withSeed(message, length - GCB_CHECKSUM_BYTES, salt);
 }
 
-static bool has_checksum(const uint8_t *message, size_t length)
-{
-    return length >= FIXED_BYTES + GCB_CHECKSUM_BYTES && message[FLAGS_AT] & GCB_WIRE_CHECKSUM;
-}
-
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
 {
-    if (has_checksum(message, length))
+    if (length >= FIXED_BYTES + GCB_CHECKSUM_BYTES && message[FLAGS_AT] & GCB_WIRE_CHECKSUM)
         gcb_store_u64(message + length - GCB_CHECKSUM_BYTES, checksum(message, length, salt));
 }
 
