@@ -190,7 +190,7 @@ void gcb_lane_clear(struct gcb_lane *lane)
     *lane = (struct gcb_lane){.method = lane->method, .algorithm = lane->algorithm};
 }
 
-/* ---- an exchange ---- */
+/* ---- exchanging a message ---- */
 
 /* Ends all ranks if this rank has failed, because the others may already wait for it. */
 static void must(const struct measuring *r, int err)

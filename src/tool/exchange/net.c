@@ -241,7 +241,7 @@ void gcb_net_transfer(struct gcb_net *net, enum gcb_pattern pattern, const void 
                      (uint64_t)bytes);
 }
 
-/* ---- room for what arrives ---- */
+/* ---- room for what arrives, and MPI's counts ---- */
 
 /* Makes room for `bytes` bytes; the contents may be lost. Even for 0 bytes, the block is not
  * NULL. */

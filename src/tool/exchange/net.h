@@ -54,8 +54,8 @@ bool gcb_net_simulated(const struct gcb_net *net);
  * that failed. If some ranks succeeded, the message begins with "rank N: ".
  */
 int gcb_net_agree(struct gcb_net *net, int err, struct gcb_diag *diag);
-/* Prints one line, and ends all ranks at once with exit status 1. Any rank may call this at any
- * time after gcb_net_open has started MPI. `diag` is not NULL. */
+/* Prints the message of `diag`, which is not NULL, to standard error, and ends all ranks at once
+ * with exit status 1. Any rank may call this at any time after gcb_net_open has started MPI. */
 _Noreturn void gcb_net_abort(const struct gcb_diag *diag);
 
 /* True if all ranks have the same value. */

@@ -88,7 +88,8 @@ int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *que
                           struct gcb_diag *diag)
 {
     const uint64_t wanted = bytes ? bytes : gcb_bandwidth_default_bytes();
-    const uint64_t copied = wanted < 2 * PIECE ? 1 : wanted / PIECE / 2; /* pieces of a half */
+    /* pieces of half the buffer */
+    const uint64_t copied = wanted < 2 * PIECE ? 1 : wanted / PIECE / 2;
     const uint64_t pieces = 2 * copied;
     struct area a = {.half = copied * PIECE};
     int err = 0;

@@ -25,7 +25,7 @@ struct gcb_timing {
     double max_time;
     bool strict;             /* the first GCB_STATS_LEAST calls get no GCB_MEASURE_GRACE */
     double precision;        /* interval to reach: (high - low) / (2 median); 0: none */
-    size_t max_samples;      /* 0: GCB_MAX_SAMPLES; never fewer than `repeat` */
+    size_t max_samples;      /* most timed calls, but at least `repeat`; 0: GCB_MAX_SAMPLES */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: warm caches */
     bool (*stop)(void *ctx); /* called between calls; true ends the measurement; may be NULL */
     void *stop_ctx;
