@@ -17,16 +17,16 @@
 
 #define MAX_ROWS 2000    /* most rows kept of each record except `result`; others are counted */
 #define MAX_ERRORS 16000 /* most pairs of a tensor and a spec from `result` rows */
-#define MAX_PAGES 6      /* most pictures of a plot; `gcbench plot` draws all */
+#define MAX_PAGES 6      /* most pictures of a plot; `gcbench plot` draws more */
 #define DIGITS 7         /* significant digits of numbers in the JSON */
 
 /* The state of gcb_page_write. */
 struct page {
     json_t *rows[GCB_RECORD_PARTS]; /* arrays for the records of records_kept; otherwise NULL */
-    uint64_t left_out[GCB_RECORD_PARTS]; /* number of rows that were not kept */
+    uint64_t left_out[GCB_RECORD_PARTS]; /* number of rows beyond MAX_ROWS or MAX_ERRORS */
     json_t *tensors;                     /* tensor -> spec -> the row in rows[GCB_RECORD_RESULT] */
     json_t *labels; /* spec with all parameters -> label; null until label_rows */
-    size_t run;     /* number of the file's last environment row, over all files; 0: none */
+    size_t run;     /* the file's last environment row, counted over all files; 0: none */
     bool seen;      /* a row of a record that the page shows was read, except `environment` */
     struct gcb_plot_data *plots; /* all rows that plots can use, owned; NULL: no plots */
 };
@@ -73,7 +73,7 @@ static json_t *copy_value(json_t *value)
     return out;
 }
 
-/* ---- reading ---- */
+/* ---- reading rows ---- */
 
 /* Sets page_label to the spec with all parameters, which label_rows replaces by a label when all
  * methods are known. Also completes the field `spec`, except of a policy, so that rows of older
@@ -159,7 +159,7 @@ static void add_error(struct page *page, const json_t *row)
     set_field(sum, GCB_FIELD_REL_L2, json_real(mean + (error - mean) / count));
 }
 
-/* Takes a row: gcb_results_visit_fn. */
+/* Gives a row to the plots, and keeps what the page shows of it: gcb_results_visit_fn. */
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct page *page = ctx;

@@ -29,8 +29,9 @@ struct gcb_page_outcome {
 
 /*
  * Reads the files and writes the page to `out`; the caller finds write errors by ferror. Fails as
- * gcb_results_read does, and with GCB_E_CORRUPT if the files have no row that the page shows. A
- * plot that cannot be drawn is no failure: the page says why it is missing.
+ * gcb_results_read does, and with GCB_E_CORRUPT if the files have no row that the page shows,
+ * except `environment` rows. A plot that cannot be drawn is no failure: the page says why the first
+ * such plot is missing.
  */
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag);
