@@ -36,7 +36,7 @@ struct gcb_curve {
     /* bytes per second of the largest first transfer: a shift, or a pair if no shift was
      * measured */
     double bandwidth;
-    unsigned workers; /* number of workers in the measurement; 0: unknown */
+    unsigned workers; /* number of workers in the measurement; 0: no curve was read */
 };
 
 /*

@@ -83,7 +83,7 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
     }
 }
 
-/* ---- kinds ---- */
+/* ---- order of the table ---- */
 
 /* Orders by kind, baselines first; then by error, then by cost. */
 static int by_kind(const void *a, const void *b)
@@ -99,9 +99,10 @@ static int by_kind(const void *a, const void *b)
     return (x->times.cost > y->times.cost) - (x->times.cost < y->times.cost);
 }
 
-/* ---- what is shown ---- */
+/* ---- lines of the table ---- */
 
-#define USELESS 1.0 /* the error of sending zeros; ways with a larger error are not shown */
+/* The error of sending zeros. Ways with a larger error are shown only if the answer names them. */
+#define USELESS 1.0
 
 /* Marks a way (SIZE_MAX: none) to be shown. *shown: number of ways shown, without baselines. */
 static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
@@ -145,7 +146,7 @@ static void choose_lines(struct gcb_judgement *j)
     }
 }
 
-/* ---- all together ---- */
+/* ---- the judgement ---- */
 
 /* Finds the baseline with the fastest exchange, and names it in the answer, which names fp16 if
  * there is no baseline. */
@@ -164,7 +165,7 @@ static void find_bar(struct gcb_judgement *j)
  * without a baseline. */
 static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
-    double least = INFINITY; /* seconds of the fastest baseline if coding took no time */
+    double least = INFINITY; /* seconds of the fastest baseline if coding and adding took no time */
     double step = INFINITY;  /* seconds of the shortest training step with a baseline */
     const struct gcb_exchange_times *bar;
 
@@ -232,7 +233,7 @@ void gcb_judgement_fini(struct gcb_judgement *j)
     memset(j, 0, sizeof(*j));
 }
 
-/* ---- rows ---- */
+/* ---- payoff rows ---- */
 
 /* Returns how the answer names a way, for the field `advice`. NULL: it does not name the way. */
 static const char *advice_of(const struct gcb_answer *a, size_t i)

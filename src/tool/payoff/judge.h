@@ -36,7 +36,7 @@ struct gcb_judged {
      * `step` is also NAN if setting.compute is unknown. */
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
-    double limit; /* what `gain` would be if coding took no time */
+    double limit; /* what `gain` would be if coding, copying and adding took no time */
     bool shown;   /* in the table */
 };
 
@@ -46,7 +46,7 @@ struct gcb_judgement {
      * kind, then by error */
     struct gcb_judged *items;
     size_t count;
-    size_t bar;       /* index of the fastest baseline; SIZE_MAX: none */
+    size_t bar;       /* index of the baseline with the fastest exchange; SIZE_MAX: none */
     double untouched; /* sharded: share of the bar's exchange that compression does not touch */
     struct gcb_answer_item *advised; /* copies of the `item` of each way, for `answer` */
     struct gcb_answer answer;        /* which ways are recommended: indices in `items` */

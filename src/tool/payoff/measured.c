@@ -8,7 +8,7 @@
 #include "src/lib/codec/method.h"
 #include "src/tool/base/memory.h"
 
-/* ---- reading ---- */
+/* ---- reading rows ---- */
 
 /* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all. RING
  * stands for rounds in which each worker sends to the next; older rows lack their fields. */
@@ -215,7 +215,7 @@ void gcb_measured_predict(struct gcb_measureds *m, const struct gcb_network *net
     }
 }
 
-/* ---- rows ---- */
+/* ---- payoff rows ---- */
 
 void gcb_measured_row(struct gcb_row *row, const struct gcb_measured *x,
                       const struct gcb_network *network)

@@ -81,8 +81,8 @@ static size_t list_algorithms(struct algorithm out[MOST], enum gcb_collective co
 
 /* ---- the network ---- */
 
-/* Returns the time of `steps` steps by the curve. The steps share the bytes evenly. `transfers` of
- * the steps are the first step of a transfer. */
+/* Returns the time of `steps` steps by the curve. The steps share the bytes evenly. `transfers`:
+ * number of these steps that are the first step of a transfer. */
 static double steps_time(const struct gcb_curve *curve, enum gcb_pattern pattern, double steps,
                          double transfers, double bytes)
 {
@@ -144,8 +144,8 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces
  * (`values`) each worker encodes all of its values; otherwise the p workers of each of the n nodes
- * share the gradient. `levels`: it encodes all, then its share of the node's sum. `encodes`: how
- * often a message is encoded, one time after the other. Includes load->copy. */
+ * share the gradient. `levels`: it encodes all, then, if p > 1, its share of the node's sum.
+ * `encodes`: how often a message is encoded, one time after the other. Includes load->copy. */
 static double coding_time(const struct gcb_exchange_load *load, bool values, bool levels, double n,
                           double p, double encodes)
 {

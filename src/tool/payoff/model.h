@@ -55,7 +55,7 @@ struct gcb_exchange_times {
 
 /* Computes the times with the algorithm of the collective that has the least `cost`. If the model
  * has no algorithm for the collective, or none with a first half for load->half, `algorithm` is
- * NULL, and `seconds` and `cost` are infinite. */
+ * NULL, `seconds` and `cost` are infinite, and the other members are 0. */
 void gcb_exchange_model(struct gcb_exchange_times *out, const struct gcb_network *network,
                         const struct gcb_exchange_load *load);
 

@@ -9,7 +9,7 @@
 #include "src/tool/plugin/plugin.h"
 #include "src/tool/rows/results.h"
 
-/* ---- reading ---- */
+/* ---- reading rows ---- */
 
 /* True if both have the same codec with the same parameters. Memory and exchange may differ. */
 static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
@@ -168,7 +168,7 @@ static const char *refuse(const struct gcb_results_row *row, const struct gcb_me
     return gcb_results_amount(row->json, GCB_FIELD_WIRE_BYTES) > 0.0 ? NULL : "no bytes";
 }
 
-/* Takes a row of any record: gcb_results_visit_fn. */
+/* Reads a row of any record into the struct gcb_timed `ctx`: gcb_results_visit_fn. */
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_timed *t = ctx;
@@ -205,7 +205,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return 0;
 }
 
-/* Divides the sums over rows by the elements. */
+/* Turns the sums over rows into figures for each element, and into the error of all elements. */
 static void divide_sums(struct gcb_timed *t)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -314,7 +314,7 @@ bool gcb_timed_cost(struct gcb_cost *out, const struct gcb_timed *t,
         return false;
     bytes = isnan(bytes) ? m.bytes : bytes;
     scale = (4.0 + bytes) / (4.0 + m.bytes);
-    if (isnan(m.sum)) /* decodes, and adds the result as fp32 */
+    if (isnan(m.sum)) /* a worker decodes a message, and adds the result as fp32 */
         m.sum = m.decode + adding_time(t, 4.0);
     *out = (struct gcb_cost){.code = m.encode * scale, .combine = adding_time(t, bytes)};
     switch (gcb_collectives[collective].sends) {
@@ -364,7 +364,8 @@ static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
     return sends != GCB_SENDS_SUMS;
 }
 
-/* Adds a way of a timed method. `replayed`: the way as it was replayed, with its memory, error and
+/* Adds a way of a timed method. Adds none if its bytes are unknown, or if its error is unknown and
+ * the method is no baseline. `replayed`: the way as it was replayed, with its memory, error and
  * bytes; NULL: it was not replayed. */
 static void add_way(struct gcb_ways *w, const struct gcb_timed *t, const struct gcb_timed_method *m,
                     const struct gcb_way *replayed, enum gcb_collective collective)

@@ -37,8 +37,8 @@ struct gcb_timed {
     struct gcb_ways replayed;
     char left_out[GCB_LEFT_OUT];    /* methods that were left out, with the reason */
     struct gcb_measureds *measured; /* as in gcb_timed_read */
-    /* Bytes per second of an ideal memory (`--coding 3000GB/s`), set by the caller; 0: times come
-     * from rows. */
+    /* Bytes per second of an ideal memory (`--coding 3000GB/s`), set by the caller; 0, as after
+     * gcb_timed_read: times come from rows. */
     double memory;
 };
 

@@ -64,7 +64,7 @@ const char *const gcb_ways_default[] = {
     NULL,
 };
 
-/* ---- the set ---- */
+/* ---- the set of ways ---- */
 
 struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method,
                              enum gcb_collective collective)

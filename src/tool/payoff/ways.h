@@ -26,7 +26,8 @@ struct gcb_way {
     struct gcb_mean mean;
     unsigned workers;
     /* For a measured all-reduce that is no baseline: the bytes of an element for each number in
-     * ways->reduced_workers; owned. NULL: always mean.bytes. */
+     * ways->reduced_workers, NAN if so many workers cannot use the way; owned. NULL: always
+     * mean.bytes. */
     double *reduced;
     struct gcb_cost cost; /* seconds for each element; cost.code < 0: unknown */
     /* the cost in each of the ways->round_count rounds, in which all ways ran in turn */
