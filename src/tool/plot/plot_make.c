@@ -98,7 +98,7 @@ static int read_file(struct gcb_plot_text *out, const char *path, struct gcb_dia
     return err;
 }
 
-/* ---- a page ---- */
+/* ---- drawing a page ---- */
 
 /* Returns the ending of a file's name, without the dot. */
 static const char *ending(const struct gcb_plot_job *job, enum gcb_plot_file which)

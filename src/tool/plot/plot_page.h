@@ -14,7 +14,9 @@
  * the memory that the row takes as a JSON value.
  */
 struct gcb_plot_record {
-    size_t env; /* number of the last environment row before this row, from 1; 0: no such row */
+    /* the last environment row before this row in its file, counted over all files from 1; 0: the
+     * file has no such row */
+    size_t env;
     const char *setting; /* the spec with all parameters; interned */
 #define TEXT(member, field) const char *member;
 #define REAL(member, field) double member;
@@ -134,11 +136,11 @@ char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
  * The output of a plot for its gnuplot script: variables, with which the script begins, and a table
  * of data in CSV, which the script reads by the names of columns.
  *
- * A text in a variable is in single quotes, where gnuplot runs and expands nothing. Quotes in the
- * text are doubled, and control characters become '?'. A text in the data is in double quotes; a
- * double quote in the text becomes two single quotes, and backslashes are doubled. A number that is
- * not finite is written as NaN. The functions that write return no error; gcb_plot_page_close ends
- * the process if memory ran out.
+ * A text in a variable is in single quotes, where gnuplot runs and expands nothing; single quotes
+ * in the text are doubled. A text in the data is in double quotes; a double quote in the text
+ * becomes two single quotes, and backslashes are doubled. In both, control characters become '?'. A
+ * number that is not finite is written as NaN. The functions that write return no error;
+ * gcb_plot_page_close ends the process if memory ran out.
  */
 struct gcb_plot_page {
     const struct gcb_plot *plot;

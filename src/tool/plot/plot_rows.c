@@ -95,8 +95,8 @@ static void fill_record(struct gcb_plot_record *out, const json_t *row, struct g
         }
     }
     /* An older row may lack parameters that its method has today. Their defaults are added, so that
-     * rows with the same setting become one series. Rows with the same spec follow each other, so
-     * the setting of the row before is used again. */
+     * rows with the same setting become one series. Rows with the same spec often follow each
+     * other; the setting of the row before is then used again. */
     if (out->spec != data->spec)
         data->setting = gcb_plot_intern(data, gcb_method_complete(full, sizeof(full), out->spec));
     data->spec = out->spec;

@@ -14,8 +14,8 @@
 #define FEW 8      /* if there are no more ways, baselines not counted, OTHER ways get names too */
 #define ALIKE 1.05 /* errors and times that differ by less than this factor count as equal */
 
-/* How much a way is worth a name. A place is a point of the axis: a bandwidth, or a number of
- * workers. */
+/* Why a way gets or lacks a name in the legend; the best reason for a name is first. A place is a
+ * point of the axis: a bandwidth, or a number of workers. */
 enum worth {
     ADVISED,  /* the answer names the way at some place */
     FASTEST,  /* no way with its kind of error comes nearer to the fastest way */

@@ -330,7 +330,7 @@ static void add_steps(struct gcb_plot_page *page)
     }
 }
 
-/* ---- the table ---- */
+/* ---- the table of plots ---- */
 
 /* Parts of the table's rows. */
 #define F(field) GCB_FIELD_##field
