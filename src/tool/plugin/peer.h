@@ -21,10 +21,11 @@ struct gcb_peer {
  * Sends a request with its request->length bytes and receives the answer: its bytes to `out`, which
  * has room for `room` bytes, and the rest to *answer. If the status of the answer is not 0, the
  * result is `refused`, and diag (may be NULL) gets "WHAT failed: " and the beginning of the
- * answer's text. A text of GCB_DIAG_TEXT bytes or more, and a status above 255, are a wrong answer.
- * Returns GCB_E_IO if the process cannot be started, crashes, ends, gives no answer in time, or
- * gives a wrong answer. Then a process of `argv` is ended, and a process that the user has started
- * gets no more requests: each returns GCB_E_IO. `what` names the work in messages: "encoding".
+ * answer's text. More than `room` bytes, a text of GCB_DIAG_TEXT bytes or more, and a status above
+ * 255 are a wrong answer. Returns GCB_E_IO if the process cannot be started, crashes, ends, gives
+ * no answer in time, or gives a wrong answer. Then a process of `argv` is ended, and a process that
+ * the user has started gets no more requests: each returns GCB_E_IO. `what` names the work in
+ * messages: "encoding".
  */
 int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, const void *bytes,
                  struct gcbench_answer *answer, void *out, size_t room, int refused,

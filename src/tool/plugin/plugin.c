@@ -190,9 +190,11 @@ static void divide_pairs(const char *pairs, char *own, char *ours, size_t size)
 /* What a spec says. */
 struct words {
     bool object;
-    char name[300];           /* KIND/NAME */
-    char own[512], ours[512]; /* from divide_pairs; of a command, `own` is from name_command */
-    char *command;            /* the command, or the path of the object; from malloc, owned */
+    char name[300]; /* KIND/NAME */
+    /* Of an object, both are from divide_pairs. Of a command, `own` is from name_command, or empty
+     * if the spec gives NAME=; `ours` is empty. */
+    char own[512], ours[512];
+    char *command; /* the command, or the path of the object; from malloc, owned */
 };
 
 static int read_object(struct words *w, const char *text, struct gcb_diag *diag)
