@@ -95,7 +95,7 @@ struct gcb_plot_style gcb_plot_style_of(const char *method, unsigned variant)
     if (baseline)
         return (struct gcb_plot_style){greys[baseline % 4], greys[baseline % 4],
                                        variant ? marks[(variant - 1) % MARKS].open : baseline,
-                                       1 + (baseline + variant) % 5};
+                                       2 + (baseline + variant - 1) % 4};
     return style_of_look(look_of(method), variant);
 }
 
