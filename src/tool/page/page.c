@@ -281,7 +281,7 @@ static void draw_figures(json_t *out, struct gcb_page_outcome *outcome,
     }
 }
 
-/* ---- writing ---- */
+/* ---- writing the page ---- */
 
 /* Returns the column of a field: {show, meaning, each: [values]}, with `all: value` instead of
  * `each` if all rows have the same value. NULL: no row has a value. */
