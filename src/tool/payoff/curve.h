@@ -10,8 +10,9 @@
  * Measured times of a transfer by its size, while all workers send and receive.
  *
  * There is a line of times for each pattern: over TCP, the two directions between two workers share
- * a connection and delay each other. The first transfer of an exchange is shorter than later ones,
- * because all workers begin it together. Later some workers are late, and others wait for them.
+ * a connection and delay each other. The first transfer of an exchange takes less time than later
+ * ones, because all workers begin it together. Later some workers are late, and others wait for
+ * them.
  */
 enum gcb_pattern {
     GCB_PATTERN_SHIFT, /* each worker sends to one worker and receives from another */
@@ -33,8 +34,8 @@ struct gcb_curve {
         } points[GCB_CURVE_POINTS]; /* from small to large */
     } lines[GCB_PATTERNS];          /* at least one has points */
     const char *path;               /* path of the file; borrowed */
-    /* bytes per second of the largest first transfer: a shift, or a pair if no shift was
-     * measured */
+    /* bytes per second of a first transfer of the largest size: in a shift, or in a pair if no
+     * shift was measured */
     double bandwidth;
     unsigned workers; /* number of workers in the measurement; 0: no curve was read */
 };

@@ -7,7 +7,7 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/measure/stats.h"
 
-/* ---- times ---- */
+/* ---- ways that can be used, and their times ---- */
 
 /* Returns the number of transfers of a gradient. */
 static double transfers_of(const struct gcb_setting *s)

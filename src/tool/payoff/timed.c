@@ -243,7 +243,7 @@ void gcb_timed_fini(struct gcb_timed *t)
     memset(t, 0, sizeof(*t));
 }
 
-/* ---- costs ---- */
+/* ---- costs of ways ---- */
 
 /* True if the times of one method are a guide to those of another: they have the same codec and
  * preset. The presets of qsgd differ only in their parameters, so all of them are related. */

@@ -166,7 +166,7 @@ void gcb_ways_fini(struct gcb_ways *w)
     memset(w, 0, sizeof(*w));
 }
 
-/* ---- measuring ---- */
+/* ---- measuring ways ---- */
 
 /* Leaves out a way whose measurement returned an error, with the message `own` as the reason.
  * Returns 0, or what ends the measuring: GCB_E_NOMEM, or 1 if the user stopped it. */
