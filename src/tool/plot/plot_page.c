@@ -127,7 +127,7 @@ void gcb_plot_cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_page 
         qsort(cases->items, cases->count, sizeof(*cases->items), compare);
 }
 
-/* ---- the heading ---- */
+/* ---- the heading of a page ---- */
 
 /* Most columns of texts. A longer text would be wider than the picture, or than its place in it. */
 enum { LINE_COLUMNS = 110, FILE_COLUMNS = 48, LABEL_COLUMNS = 60 };
