@@ -187,7 +187,7 @@ static void divide_pairs(const char *pairs, char *own, char *ours, size_t size)
 
 /* ---- methods ---- */
 
-/* What a spec says. */
+/* The parts of a spec of the command line. */
 struct words {
     bool object;
     char name[300]; /* KIND/NAME */
