@@ -42,7 +42,7 @@ struct failure {
     json_t *summary; /* the method's summary in that shard; NULL: unknown */
 };
 
-/* What the shards have in common in a case, and the failures of its methods. */
+/* A case of the run, over all shards. */
 struct common {
     json_t *row; /* the `shard` row of the first shard */
     size_t method_count;
@@ -95,7 +95,8 @@ static int refuse_shard(const struct gcb_merge *m, const struct shard *s, const 
 
 /* ---- what two shards must have in common ---- */
 
-/* Writes a JSON value, which may be NULL, for an error message. Cuts a longer text. Returns out. */
+/* Writes a JSON value for an error message, or "nothing" if it is NULL. Cuts the text to VALUE
+ * bytes. Returns out. */
 static const char *value_text(char out[VALUE], const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -146,7 +147,8 @@ static bool is_verify(const json_t *row)
     return json_is_array(gcb_results_json(row, GCB_FIELD_CHECKS));
 }
 
-/* Checks that a `shard` row has the same case as the first shard's `shard` row. */
+/* Checks that a `shard` row has the same input, options, plan and number of shards as the first
+ * shard's `shard` row of the same case, and that both or neither are of `verify`. */
 static int check_case(const struct gcb_merge *m, const struct shard *s, const json_t *row,
                       struct gcb_diag *diag)
 {
@@ -166,15 +168,15 @@ static int check_case(const struct gcb_merge *m, const struct shard *s, const js
     return check_fields(m, s, first, row, fields, diag);
 }
 
-/* ---- the first reading ---- */
+/* ---- reading the files for the first time ---- */
 
 static struct shard *last_shard(struct gcb_merge *m)
 {
     return m->shard_count ? &m->shards[m->shard_count - 1] : NULL;
 }
 
-/* Refuses the last shard if it has no `shard` row, or if results follow its last `shard` row.
- * Returns 0 if there is no shard yet. */
+/* Refuses the last shard if it has no `shard` row, or if results or summaries of failures follow
+ * its last `shard` row. Returns 0 if there is no shard yet. */
 static int end_shard(struct gcb_merge *m, struct gcb_diag *diag)
 {
     const struct shard *s = last_shard(m);
@@ -274,8 +276,8 @@ static void add_case(struct gcb_merge *m, const json_t *row)
     };
 }
 
-/* Notes that a method failed in this shard at message `at`, unless it failed at an earlier message
- * in another shard. */
+/* Notes that a method failed in this shard at message `at`, unless it failed in another shard at
+ * the same message number or an earlier one. */
 static void note_failure(struct gcb_merge *m, struct failure *f, const char *spec, uint64_t at)
 {
     json_t *summary;
@@ -294,8 +296,9 @@ static void note_failure(struct gcb_merge *m, struct failure *f, const char *spe
     }
 }
 
-/* Returns how many rows of a method the shard must have, if the method did not fail. `row`: the
- * `shard` row. `checks`: the number of checks of `verify`, or NULL. */
+/* Returns how many rows of a method the shard must have. A method of `compress` or `bench` that
+ * failed may have another number. `row`: the `shard` row. `checks`: the number of rows of the
+ * method in a shard of `verify`; NULL: a shard of another command. */
 static uint64_t expected_rows(const json_t *row, const char *spec, const json_t *checks)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
@@ -385,7 +388,8 @@ static int check_status(const struct gcb_merge *m, const struct shard *s, const 
     return 0;
 }
 
-/* Takes the `shard` row, which ends a case of a shard. */
+/* Takes a `shard` row, which ends a case of the last shard. The first shard's row adds the case;
+ * another shard's row is compared with it. Checks the rows of the case. */
 static int take_shard(struct gcb_merge *m, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct shard *s = last_shard(m);
@@ -499,7 +503,8 @@ static int compare_places(const struct item *x, const struct item *y)
     return (x->method > y->method) - (x->method < y->method);
 }
 
-/* Sorts by case, message and method. The promises of a method on a message stay in their order. */
+/* Compares two items by case, message and method. The promises of a method on a message stay in the
+ * order of their file. */
 static int by_place(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -678,8 +683,8 @@ static int add_row(struct joining *j, const struct item *item, const json_t *row
     return 0;
 }
 
-/* Passes a row to the observer, and adds a result to the total of its method. Leaves out results
- * from the message on at which the method failed. */
+/* Passes a row to the observer, and adds a result to the total of its method. Leaves out a method's
+ * results on the message at which it first failed and on later messages. */
 static int join_row(struct joining *j, const struct item *item, struct gcb_diag *diag)
 {
     const struct failure *f = &j->m->cases[item->run_case].failures[item->method];
@@ -818,7 +823,8 @@ static json_t *common_value(const struct gcb_merge *m, const char *key, json_t *
     return first;
 }
 
-/* Returns the earliest date of any shard, or NULL. Dates are in a format that sorts as text. */
+/* Returns the earliest date of the shards; NULL if none has a date. Dates are in a format that
+ * sorts as text. */
 static const char *first_date(const struct gcb_merge *m)
 {
     const char *first = NULL;

@@ -16,12 +16,12 @@
 struct gcb_merge;
 
 /*
- * Reads the files and checks that each shard of one run is there exactly once, and complete. The
- * strings of `files` must stay valid until gcb_merge_close. GCB_E_INVALID: a file is not a regular
- * file or is of another command, or a shard is missing, is there twice, stopped early, or belongs
- * to a run with another number of shards, another build, input or list of methods, or other
- * options. GCB_E_CORRUPT: rows of a shard are missing, repeated or changed. Also returns the errors
- * of gcb_results_read.
+ * Reads the files, at least one, and checks that each shard of one run is there exactly once, and
+ * complete. `files` and its strings must stay valid until gcb_merge_close. GCB_E_INVALID: a file is
+ * not a regular file or is of another command, or a shard is missing, is there twice, stopped
+ * early, or belongs to a run with another number of shards, another build, input or list of
+ * methods, or other options. GCB_E_CORRUPT: rows of a shard are missing, repeated or changed. Also
+ * returns the errors of gcb_results_read.
  */
 int gcb_merge_open(struct gcb_merge **out, const char *const *files, size_t count,
                    struct gcb_diag *diag);

@@ -30,8 +30,8 @@ int gcb_policy_add(struct gcb_policy *p, const char *glob, const struct gcb_meth
                    struct gcb_diag *diag);
 
 /* Writes p->text, and makes a method that names the policy in rows and tables: "policy:rules=3".
- * The method's full spec also has a hash of the rules. The method cannot encode. Call this after
- * the last rule was added. */
+ * The method's full spec also has a hash of the rules. The method cannot encode. Call this once,
+ * after the last rule was added. */
 void gcb_policy_method(struct gcb_method *out, struct gcb_policy *p);
 /* True if the method is from gcb_policy_method. */
 bool gcb_policy_is(const struct gcb_method *m);

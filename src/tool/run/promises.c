@@ -43,7 +43,7 @@ static int coders_decode(void *ctx, const struct gcb_promise_job *job, const voi
 const struct gcb_promise_backend gcb_promise_coders = {.encode = coders_encode,
                                                        .decode = coders_decode};
 
-/* ---- a tensor and a method ---- */
+/* ---- a case, and sending its messages ---- */
 
 /* Sets *max to the largest number of bytes of a message that the job's coder on the CPU
  * promises. */
@@ -278,7 +278,7 @@ bool gcb_promise_is_trivial(struct gcb_promise_case *c)
     return c->stored || c->energy == 0.0;
 }
 
-/* ---- figures ---- */
+/* ---- parameters of a method, and sums over tensors ---- */
 
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
 {
@@ -351,7 +351,7 @@ double gcb_promise_energy(const float *y, uint64_t n)
     return sum;
 }
 
-/* ---- the rows ---- */
+/* ---- the tables of promises ---- */
 
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m)
 {

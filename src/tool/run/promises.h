@@ -68,8 +68,8 @@ struct gcb_promise_case {
     struct gcb_message_parts parts;     /* parts of the last message */
     bool stored;                        /* the last message was sent raw */
     struct gcb_promise_outcome outcome; /* outcome of the last check */
-    /* if the status is not 0, memory or the device failed, or a library or the method is missing:
-     * then the check says nothing */
+    /* if the status is not 0, the check says nothing, because memory or the device failed, a
+     * library or the method is missing, or a parameter cannot be set */
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
@@ -99,7 +99,7 @@ struct gcb_promise {
 /* Returns promise i among the promises that can be checked on a device, or if `on_device` is false,
  * on the CPU; NULL past the end. */
 const struct gcb_promise *gcb_promise_at(size_t i, bool on_device);
-/* True if the promise binds the method. */
+/* True if the promise applies to the method, by `binds` or as the codec's error rule. */
 bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
 /* ---- for the files with tables of promises ---- */
@@ -114,8 +114,8 @@ extern const struct gcb_promise gcb_promises_message[], gcb_promises_error[], gc
  * c->outcome is a broken promise, and gcb_promise_note_failure says when c->failure is set too.
  */
 bool gcb_promise_send(struct gcb_promise_case *c);
-/* Encodes another job, whose tensor is no larger, into c->other, and decodes c->other into c->z.
- * Fails like gcb_promise_send. */
+/* Encodes another job into c->other, and decodes c->other into c->z. The job's tensor has at most
+ * as many elements as that of c->job. Fails like gcb_promise_send. */
 bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
 /* Encodes c->job into c->other and decodes c->other into c->z, with gcb_promise_coders on the CPU,
  * whatever c->backend is. Fails like gcb_promise_send. */
@@ -210,7 +210,7 @@ struct gcb_error_rule {
 
 /* Returns rule i of the table; NULL past the end. */
 const struct gcb_error_rule *gcb_error_rule_at(size_t i);
-/* Returns the rule that the codec names for the method's parameters, or NULL. */
+/* Returns the rule that the codec names for the method's parameters; NULL if it names none. */
 const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_method *m);
 
 /* Returns how much float32 arithmetic may add to the error of element x, whose allowed error is

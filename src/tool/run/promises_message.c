@@ -202,7 +202,7 @@ static enum gcb_promise_status check_size(struct gcb_promise_case *c)
 
 /* ---- damage ---- */
 
-/* True if decoding the first `length` bytes of c->message fails. */
+/* True if decoding the first `length` bytes of c->message's buffer fails. */
 static bool refuses(struct gcb_promise_case *c, size_t length)
 {
     const struct gcb_mview view = {c->z, c->job.config.env.count};
@@ -214,8 +214,8 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
-/* Each length up to this number is tried. Of longer ones, each that is tried is about half of the
- * one before. */
+/* The lengths that are tried are about halved each time down to this number, and below it reduced
+ * by 1. */
 #define EACH_CUT 64
 
 static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
@@ -237,7 +237,7 @@ static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
     return gcb_promise_kept(c, NAN, NAN);
 }
 
-#define DAMAGES 32 /* damaged messages that are tried */
+#define DAMAGES 32 /* number of damaged messages to try */
 
 /* Checks that decoding a damaged message either succeeds or returns GCB_E_CORRUPT. */
 static enum gcb_promise_status check_damage(struct gcb_promise_case *c)
@@ -284,7 +284,7 @@ struct adding {
     double norms;    /* sum over messages of |weight| times the norm of the decoded tensor */
 };
 
-/* Adds the first `length` bytes of c->other to the sum. */
+/* Adds a message, the first `length` bytes of c->other's buffer, to the sum. */
 static int add_message(const struct gcb_promise_case *c, const struct adding *a, size_t length,
                        float weight, struct gcb_diag *why)
 {
@@ -414,7 +414,7 @@ static enum gcb_promise_status check_sum(struct gcb_promise_case *c)
     return status;
 }
 
-/* ---- the table ---- */
+/* ---- the table of promises ---- */
 
 const struct gcb_promise gcb_promises_message[] = {
     {"round-trip",

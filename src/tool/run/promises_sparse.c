@@ -118,7 +118,7 @@ static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
     return gcb_promise_send(c) ? check_pythagoras(c, c->y) : GCB_PROMISE_BROKEN;
 }
 
-/* True if the method quantises the coefficients of a transform, or its input (input=fp16). */
+/* True if the method has a transform, and quantises the tensor (input=fp16) or the coefficients. */
 static bool quantises_coefficients(const struct gcb_method *m)
 {
     return is_sparse(m) && gcb_promise_transforms(m) && !projects(m);
@@ -142,8 +142,9 @@ static bool takes_largest(const struct gcb_method *m)
 
 #define DIVISION 1e-12 /* rounding of 1 - k/n */
 
-/* Checks that k of the n elements are kept, and that no dropped element is larger than a kept
- * element. It follows that the squared error is at most (1 - k/n) ||x||^2, which is checked too. */
+/* Checks that k of the n elements are kept, and that no dropped element has a larger magnitude
+ * than a kept element. It follows that the squared error is at most (1 - k/n) ||x||^2, which is
+ * checked too. */
 static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;

@@ -196,7 +196,6 @@ static void put_coding(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_real(row, fields->bandwidth_share, bandwidth_share(s, tally, t, gbps));
 }
 
-/* Writes the times and what follows from them. */
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                       const struct gcb_tally *t, const struct gcb_sample_sums samples[GCB_TIMED])
 {

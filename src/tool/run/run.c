@@ -288,7 +288,7 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     for (size_t i = 0; i < *count; i++)
         weight += gcb_run_weight(in[i].plan);
     if (r->budget) {
-        /* for encoding, and as much for decoding */
+        /* encoding and decoding each get half of the time, or with sums a share of this half */
         const double half = gcb_budget_take(r->budget, weight) / 2.0;
 
         r->bench.config.timing.max_time = r->config->trial.sums ? half * GCB_SUMS_OTHERS : half;
@@ -421,7 +421,7 @@ static int prepare_in_place(struct run *r, uint64_t *largest_other, struct gcb_d
     return o->window ? 0 : gcb_diag_nomem(diag, window * sizeof(*o->window), "a window");
 }
 
-/* Allocates all memory of the run, plans its work, and checks the methods. */
+/* Allocates the buffers of the run, plans its work, and checks the methods. */
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;

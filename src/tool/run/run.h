@@ -7,10 +7,11 @@
 #include "src/tool/write/container.h"
 
 /*
- * Runs all methods on all messages of a layout. A message is read once (with `in_place` again for
- * each method), and then all methods run on it. One message is in memory at a time. With `groups`
- * on a device, several small messages may be in memory, which together have at most
- * GCB_RUN_GROUP_ELEMENTS elements.
+ * Runs all methods on all messages of a layout. A message is read, and then all methods run on it.
+ * (With `in_place`, large messages are read again for each further method and for the comparison.
+ * With GCB_POLICY_SKIP, the tensors are also read before the first trial.) One message is in memory
+ * at a time. With `groups` on a device, several small messages may be in memory, which together
+ * have at most GCB_RUN_GROUP_ELEMENTS elements.
  */
 struct gcb_run_config {
     struct gcb_source *source;
@@ -22,7 +23,9 @@ struct gcb_run_config {
      * tensor of the source, which encodes instead of methods[i]. Messages must then cover one
      * tensor each. NULL: no policies. */
     const struct gcb_method *const *const *by_tensor;
-    struct gcb_trial_config trial; /* gcb_run sets timing.stop, timing.stop_ctx, take and ctx */
+    /* gcb_run sets timing.stop, timing.stop_ctx, take and ctx; with `budget` or `seconds` also
+     * timing.max_time */
+    struct gcb_trial_config trial;
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
     struct gcb_h5out *keep; /* receives the messages of methods[0]; NULL: none */
@@ -55,7 +58,7 @@ struct gcb_run_config {
 struct gcb_run_observer {
     /* called after each trial; an error ends the run; may be NULL */
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    void *ctx; /* of `trial` */
+    void *ctx; /* passed to `trial` */
     struct gcb_watch watch;
 };
 
@@ -87,11 +90,12 @@ struct gcb_run_result {
 };
 
 /*
- * Runs all trials. Returns the first error of a trial (unless carry_on is set, or a plug-in
- * failed), of reading, of writing to config->keep, or of the observer. GCB_E_NONFINITE with
- * GCB_POLICY_ERROR: a tensor has infinities or NaNs, and `diag` names the first few such tensors of
- * the dump, or of the shard. GCB_E_NONFINITE with GCB_POLICY_SKIP: no step is left; for a shard
- * this is no error. `out` must be released with gcb_run_result_fini on success and on failure.
+ * Runs all trials. Returns the first error of preparing (GCB_E_NOMEM or a device's error), of a
+ * trial (unless carry_on is set, or a plug-in failed), of reading, of writing to config->keep, or
+ * of the observer. Returns 0 if the watch stops the run. GCB_E_NONFINITE with GCB_POLICY_ERROR: a
+ * tensor has infinities or NaNs, and `diag` names the first few such tensors of the dump, or of the
+ * shard. GCB_E_NONFINITE with GCB_POLICY_SKIP: no step is left; for a shard this is no error. `out`
+ * must be released with gcb_run_result_fini on success and on failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);

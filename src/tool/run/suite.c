@@ -167,7 +167,8 @@ static int add_pair(struct gcb_suite *s, const char *key, const json_t *value,
     return 0;
 }
 
-/* Takes a field of the suite. A key that is none of the suite's own is the name of an option. */
+/* Takes a field of the suite. A key other than schema, name, about and inputs is the name of an
+ * option. */
 static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                       struct gcb_diag *diag)
 {
@@ -268,7 +269,8 @@ bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const ch
            gcb_data_find(out, shipped);
 }
 
-/* Returns the error of an unknown name of a suite. */
+/* Returns GCB_E_INVALID with a message that suggests a shipped suite with a similar name, or else
+ * lists all of them. */
 static int no_suite(const char *name, struct gcb_diag *diag)
 {
     const char *names[32], *near; /* room for more suites than there are */

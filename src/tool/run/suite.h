@@ -24,8 +24,8 @@ struct gcb_suite_input {
 };
 
 struct gcb_suite {
-    json_t *json;    /* the parsed suite; owns the strings below, except those in `numbers` */
-    json_t *numbers; /* the numbers among the values of options, as strings */
+    json_t *json;    /* the parsed suite; owned; most strings below are borrowed from it */
+    json_t *numbers; /* the numbers among the values of options, as strings; owned */
     /* folder of the suite's file, with the last '/'; "" for a name without '/'; NULL: no file;
      * owned */
     char *folder;
@@ -58,7 +58,7 @@ int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const 
 /*
  * Writes the path of an input's file. Looks in the folder of the suite's file (takes an absolute
  * path as it is), and then in gcbench's own folder of datasets. For a shipped suite, looks only in
- * the latter. Returns false if no folder has the file; `out` is then the last path tried.
+ * gcbench's folder. Returns false if no folder has the file; `out` is then the last path tried.
  */
 bool gcb_suite_find(char out[GCB_DATA_PATH], const struct gcb_suite *s, const char *file);
 
@@ -132,15 +132,16 @@ struct gcb_suite_case {
 struct gcb_suite_observer {
     /* called before a case */
     int (*begin)(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag);
-    /* called after a case; `result` is NULL if at->device->why is set */
+    /* called after a case that returned no error; `result` is NULL if at->device->why.status is not
+     * 0, because nothing was run */
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
     /* takes a row of a histogram or spectrum and releases it; called after the first case of each
      * input and scope on a device that can be used */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
-    void *ctx;              /* of the functions above */
-    struct gcb_watch watch; /* of all cases */
+    void *ctx;              /* passed to the functions above */
+    struct gcb_watch watch; /* its progress is that of all cases together */
 };
 
 struct gcb_suite_run;

@@ -29,7 +29,8 @@ struct gcb_sums_messages {
     size_t count;
 };
 
-/* Copies x[0..n), turned so that element `from` comes first, to `to`. */
+/* Copies x[0..n) to `to`, turned so that element `from` comes first. `from` is at most n, and the
+ * arrays do not overlap. */
 void gcb_sums_turn(float *to, const float *x, uint64_t n, uint64_t from);
 
 /*
@@ -80,6 +81,7 @@ int gcb_sums_check(struct gcb_sums_job *job, double tolerance, struct gcb_diag *
  * because the messages of a real sum are added one after the other. For `one`, a sum then has
  * GCB_SUMS_MESSAGES - 1 timed additions; with warm caches, one sum has all of them.
  *
+ * `one` and `many` may each take a third of timing->max_time, which is the limit for encoding.
  * `many` has no warm-up and 1 / GCB_SUMS_MESSAGES of timing->repeat calls, rounded up. `many`,
  * which starts without samples, gets none after an interruption, or if a single call would take
  * more than both `left` seconds and GCB_MEASURE_GRACE.

@@ -40,8 +40,8 @@ static struct gcb_operation copy_operation(struct gcb_copy *c, const struct gcb_
     c->from = work == GCB_TIMED_ENCODE ? in->data : c->there;
     c->to = work == GCB_TIMED_ENCODE ? c->there : c->back;
     c->count = in->count;
-    if (work == GCB_TIMED_DECODE)
-        memset(c->back, 0xff, c->count * sizeof(*c->back)); /* NaNs: no element may stay so */
+    if (work == GCB_TIMED_DECODE) /* NaNs, so that an element that is not copied is found */
+        memset(c->back, 0xff, c->count * sizeof(*c->back));
     return (struct gcb_operation){.run = copy, .job = c};
 }
 
@@ -262,7 +262,7 @@ static const struct gcb_method *method_of(const struct gcb_method *method,
     return plan->dense && method->codec != &gcb_codec_identity ? &dense_method : method;
 }
 
-/* Returns the configuration of an encoder on the host. */
+/* Returns the configuration of an encoder. Leaves `place` NULL, which means the host. */
 static struct gcb_coder_config config_of(const struct gcb_trial_bench *b,
                                          const struct gcb_method *method,
                                          const struct gcb_trial_input *in)
@@ -952,7 +952,6 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_diag *diag)
     return give(b, item, c->back, diag);
 }
 
-/* Times encoding or decoding of the group. */
 static int time_work(struct gcb_trial_bench *b, enum gcb_timed_work work, struct gcb_diag *diag)
 {
     return b->config.compute.device ? time_on_device(b, work, diag) : time_on_host(b, work, diag);

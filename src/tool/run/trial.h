@@ -110,11 +110,12 @@ double gcb_tally_bits(const struct gcb_tally *t);         /* bits sent for each 
 double gcb_tally_header_share(const struct gcb_tally *t); /* header bytes / wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
-/* Returns the throughput in GB/s of input for one of the tally's times; NAN if a message was timed
- * only once. */
+/* Returns the throughput in GB/s of input for one of the tally's times; NAN if there is no such
+ * time, or if a message was timed only once. */
 double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times);
-/* Returns the times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages. All
- * are NAN unless all messages have them. */
+/* Returns the times of adding a message, or with GCB_TIMED_SUM16 of a whole sum of 16 messages.
+ * Unless all messages have these times, `seconds`, `min`, `low` and `high` are NAN, and the rest is
+ * 0. */
 struct gcb_times gcb_tally_sum(const struct gcb_tally *t, enum gcb_timed_work work);
 struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
@@ -140,8 +141,9 @@ void gcb_sample_sums_fini(struct gcb_sample_sums *sums); /* zeroed is fine */
 
 /*
  * memcpy of a message's float32 elements to a buffer and back: the lower bound for the time of any
- * codec. memcpy is timed in turn with the codec `identity`, which makes the same copies and also
- * writes a message. So the difference between them is the overhead of messages and of measuring.
+ * codec. If the codec `identity` has encoded the same message before, memcpy was timed in turn with
+ * it. `identity` makes the same copies and also writes a message, so the difference between their
+ * times is the overhead of messages and of measuring.
  *
  * In rows, "memcpy" is a method, but this method cannot encode.
  */
@@ -314,8 +316,9 @@ size_t gcb_trial_group(struct gcb_trial_bench *b, const struct gcb_method *metho
  *
  * Messages, values and errors from the device are compared with the CPU's, untimed
  * (src/tool/run/device_check.h). GCB_E_UNVERIFIED: they differ, or on the CPU the sum of a message
- * differs from the decoded tensor. GCB_E_UNSUPPORTED: the method does
- * not run on a device. GCB_E_BACKEND: a library that the method needs on the device is missing.
+ * differs from the decoded tensor. GCB_E_UNSUPPORTED: the method does not run on a device.
+ * GCB_E_BACKEND: a library that the method needs is missing. Also returns other errors of coding,
+ * and those of config.take.
  */
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                         const struct gcb_trial_input in[], size_t count, struct gcb_diag *diag);
