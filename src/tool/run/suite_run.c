@@ -144,6 +144,30 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
     return config;
 }
 
+/* Returns the number of a case's layout. */
+static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
+{
+    return at->input * s->scope_count + at->scope;
+}
+
+/* Starts collecting histograms and spectra in the first case of a layout that runs. The other cases
+ * of the layout would collect the same: device, threads and caches do not matter. */
+static void begin_shapes(struct gcb_suite_run *r, const struct place *at)
+{
+    const struct gcb_shapes_config config = {
+        .histogram = r->config.histogram,
+        .spectrum = r->config.spectrum,
+        .methods = r->config.run.method_count,
+        .kernels = r->config.run.trial.compute.kernels,
+        .queue = &r->queue,
+    };
+
+    if (r->shaped > layout_of(r->config.plan, at) || !(config.histogram || config.spectrum))
+        return;
+    r->shaped = layout_of(r->config.plan, at) + 1;
+    r->shapes = gcb_shapes_create(&config);
+}
+
 static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
                         const struct place *at, struct gcb_diag *diag)
 {
@@ -162,33 +186,10 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
         gcb_run_none(result, &config, &why);
         return 0;
     }
+    begin_shapes(r, at);
     if (config.trial.timing.evict && !r->evict.queue) /* not yet prepared by an earlier case */
         err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
     return err ? err : gcb_run(result, &config, &observer, diag);
-}
-
-/* Returns the number of a case's layout. */
-static size_t layout_of(const struct gcb_suite_plan *s, const struct place *at)
-{
-    return at->input * s->scope_count + at->scope;
-}
-
-/* Starts collecting histograms and spectra in the first case of a layout. The other cases of the
- * layout would collect the same: device, threads and caches do not matter. */
-static void begin_shapes(struct gcb_suite_run *r, const struct place *at)
-{
-    const struct gcb_shapes_config config = {
-        .histogram = r->config.histogram,
-        .spectrum = r->config.spectrum,
-        .methods = r->config.run.method_count,
-        .kernels = r->config.run.trial.compute.kernels,
-        .queue = &r->queue,
-    };
-
-    if (r->shaped > layout_of(r->config.plan, at) || !(config.histogram || config.spectrum))
-        return;
-    r->shaped = layout_of(r->config.plan, at) + 1;
-    r->shapes = gcb_shapes_create(&config);
 }
 
 /* Makes the rows of histograms and spectra, if the case has collected them. */
@@ -228,7 +229,6 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
         return err;
     if (at.device->why.status)
         return o->end(o->ctx, &at, NULL, diag);
-    begin_shapes(r, place);
     err = measure_case(r, &result, place, diag);
     r->done += r->weight;
     if (!err)
