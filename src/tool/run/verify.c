@@ -85,10 +85,10 @@ static void send_note(struct verify *v, enum gcb_verify_event event,
         v->observer->note(v->observer->ctx, &n);
 }
 
-/* ---- one message ---- */
+/* ---- checking messages ---- */
 
-/* True if no further check may start: the watch has ended the run, or the budget is spent. Also
- * notes an interruption in the result. */
+/* True if no further check may start: the watch has ended the run, or the budget is spent. In the
+ * first case, also sets result->interrupted. */
 static bool must_stop(struct verify *v)
 {
     v->result->interrupted |= gcb_watch_stopped(&v->observer->watch);

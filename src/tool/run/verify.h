@@ -28,7 +28,8 @@ struct gcb_verify_config {
     double budget; /* seconds after which no check starts; 0: no limit */
 };
 
-/* The outcome of checking one promise of a method on a message. Lasts until `check` returns. */
+/* The outcome of checking one promise of a method on a message. Valid only while the observer's
+ * function `check` runs. */
 struct gcb_verify_check {
     const struct gcb_message_plan *plan;
     const char *file; /* file of the message's first tensor; not escaped */
@@ -36,7 +37,7 @@ struct gcb_verify_check {
     size_t method;    /* index in config->methods */
     const struct gcb_promise *promise;
     struct gcb_promise_outcome outcome;
-    double seconds; /* duration of the check */
+    double seconds; /* duration of the check; 0: a plug-in made no coder */
 };
 
 /* What a note tells. GCB_VERIFY_CHOSEN comes for each message before the first check; the others
