@@ -30,7 +30,7 @@ struct chooser {
     struct gcb_run_config config;  /* for runs on the whole input */
     struct gcb_run_config sampled; /* for runs on the sample; equal to `config` without a sample */
     struct gcb_sample sample;
-    struct shortlist *lists;  /* for each family; NULL until the sample has been searched */
+    struct shortlist *lists;  /* for each family; NULL until a sample has been searched */
     struct gcb_descent whole; /* the settings of the lists, searched on the whole input */
     const struct gcb_watch *watch;
     bool *interrupted;
@@ -80,7 +80,7 @@ static int plan_families(struct chooser *h)
     return d->err;
 }
 
-/* ---- the whole input ---- */
+/* ---- the search on the whole input ---- */
 
 bool gcb_choice_composes(const struct gcb_choice *c, size_t family)
 {
@@ -140,10 +140,10 @@ static void leave_out(struct chooser *h)
 }
 
 /* True if setting tried + k of a list should be searched in this round. The first round takes the
- * best three compositions, or of a method the best setting, and the second if it is almost as good.
- * A later round takes at most three settings, each cheaper on the sample than any setting was on
- * the whole input. The order may change there: for example, few bits that suffice for the sample
- * may be too few for the wider range of values in the whole input. */
+ * best three compositions. Of a method, it takes the best setting, and the second one if that costs
+ * almost as little. A later round takes at most three settings, each cheaper on the sample than any
+ * setting was on the whole input. The whole input may rank settings in another order: for example,
+ * few bits that suffice for the sample may be too few for its wider range of values. */
 static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
     const struct shortlist *list = &h->lists[family];
@@ -200,11 +200,12 @@ static int search_whole(struct chooser *h)
     return gcb_descent_run(&h->whole, &h->config, h->watch, h->interrupted);
 }
 
-/* ---- results ---- */
+/* ---- the results and the whole run ---- */
 
-/* Replaces c->searches by the results: those of the families that were not left out, and unless the
- * run was interrupted, the compositions. After an interruption while the sample was searched,
- * c->searches stays as it is, because nothing is known about the whole input. */
+/* Replaces c->searches by the results of the methods that were not left out, then of the
+ * compositions that meet their goals. After an interruption there are no compositions. If the run
+ * was interrupted while the sample was searched, c->searches stays as it is, because nothing is
+ * known about the whole input. */
 static int take_results(struct chooser *h)
 {
     struct gcb_choice *c = h->c;

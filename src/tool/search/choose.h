@@ -35,7 +35,7 @@ struct gcb_descent_node {
 };
 
 struct gcb_descent {
-    /* The caller sets the members from here to `diag` before the run. */
+    /* The caller sets the members from here to `diag` before the run, and zeroes all others. */
     struct gcb_descent_family *families; /* borrowed */
     size_t family_count;
     bool several; /* there are several messages */
@@ -57,10 +57,10 @@ struct gcb_descent {
 /* Appends a setting with this line search, which is copied. Does nothing if d->err is set. */
 void gcb_descent_append(struct gcb_descent *d, size_t family, const struct gcb_match_search *s,
                         size_t parent);
-/* Adds a setting with a line search along the parameter `key` (NULL: the method's own). The value
- * of this parameter in `method` is ignored. Adds nothing if the family has the setting. A setting
- * with a parent is left out if it is not valid, or if `key` has no effect in it. A setting without
- * a parent sets d->err if gcb_match_search_init fails. */
+/* Adds a setting with a line search along the parameter `key` (NULL: the first that changes the
+ * size). The value of this parameter in `method` is ignored. Adds nothing if the family has the
+ * setting. A setting with a parent is left out if it is not valid, if `key` has no effect in it, or
+ * if gcb_match_search_init fails. Without a parent, such a failure sets d->err. */
 void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_method *method,
                      const char *key, size_t parent);
 
@@ -154,7 +154,7 @@ char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
 
 /* The task and the result of a search. Release with gcb_choice_fini. */
 struct gcb_choice {
-    /* The caller sets the members from here to `narrow` before the run. */
+    /* The caller sets the members from here to `narrow` before the run, and zeroes all others. */
     const struct gcb_match_goal *goals; /* borrowed */
     size_t goal_count;
     /* One search for each method and goal, `count` in all. The array is allocated by the caller,

@@ -7,14 +7,13 @@
 #include "src/lib/base/text.h"
 #include "src/lib/sparse/stages.h"
 
-/* A fixed threshold suits only gradients of the same magnitude. So the search prefers a threshold
- * to top-k only if top-k takes more than this many times the bytes (for a limit on the size: the
- * error). */
+/* A fixed threshold suits only gradients of the same magnitude. So the cost of a composition with a
+ * threshold is multiplied by this factor when compositions are compared. */
 #define THRESHOLD_EARNS 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
-#define CHUNK_USUAL 64 /* the first chunk for a composition that had none */
-#define BITS_USUAL 5   /* the first bits for a composition that had none */
+#define CHUNK_USUAL 64 /* chunk size that replaces 0 when a change needs chunks */
+#define BITS_USUAL 5   /* number of bits that replaces 0 when a change needs bits */
 
 /* A composition: ids of the stages (src/lib/sparse/stages.h) and their parameters. */
 struct composition {
@@ -71,8 +70,8 @@ static char *tile_text(char *out, uint64_t tile)
     return gcb_param_text(out, &(struct gcb_param){.type = GCB_PARAM_TILE}, (double)tile);
 }
 
-/* Makes the method: the nearest preset, with the parameters that differ. Returns GCB_E_INVALID if
- * the stages do not go together. */
+/* Makes the method of a composition: a preset, with the parameters that differ from the preset's.
+ * Returns GCB_E_INVALID if the stages do not go together. */
 static int to_method(struct gcb_method *out, const struct composition *c)
 {
     const size_t with_range = c->transform == GCB_TRANSFORM_NONE ? 1 : 2;
@@ -129,7 +128,7 @@ static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
            x.tile == y.tile;
 }
 
-/* ---- candidates ---- */
+/* ---- compositions to try ---- */
 
 /* The tiles that are tried: the kernels of convolutions, 8x8, and 64x64 (gcb_tile_of). */
 #define TILES 3
@@ -206,8 +205,8 @@ static void add_transforms(struct gcb_descent *d, size_t from, const struct comp
         add_change(d, other, from);
 }
 
-/* Adds the other value coders except `bins` and `fit`. Coders with bits get the same number of
- * bits, one bit more and one bit less. */
+/* Adds the other value coders except `bins` and `fit`. Coders with bits get the same number of bits
+ * (BITS_USUAL if there was none), one bit more and one bit less. */
 static void add_values(struct gcb_descent *d, size_t from, const struct composition c)
 {
     static const int kinds[] = {GCB_VALUES_FP32,    GCB_VALUES_FP16,      GCB_VALUES_RANGE,

@@ -8,7 +8,7 @@
  * advance. */
 #define ROUND_SHARE 0.3
 #define ROUNDS 12    /* most rounds; searches on real gradients end after 3 to 6 */
-#define MOST_TRIED 8 /* room for the values of a number that are tried */
+#define MOST_TRIED 8 /* room for the values that list_values lists */
 #define FROM_ZERO 6  /* most values that are tried instead of 0 */
 /* Sizes are also changed by this factor, because the cost may rise when a size is doubled, and yet
  * be lower at a far larger size. */
@@ -67,9 +67,9 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
     gcb_descent_append(d, family, &s, parent);
 }
 
-/* ---- changes by the parameter tables ---- */
+/* ---- changes of a method's parameters ---- */
 
-/* True if the preset sets the parameter. */
+/* True if the preset's defaults set the parameter; false without a preset (NULL). */
 static bool preset_sets(const struct gcb_preset *preset, const char *name)
 {
     const size_t n = strlen(name);

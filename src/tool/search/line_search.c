@@ -30,7 +30,8 @@ static const struct kind {
 #define END_SHARE 64
 /* A search that starts near a position first steps by about 1 / FIRST_SHARE of the line. */
 #define FIRST_SHARE 2048
-/* A gap of at most this many positions is searched even if the values at both ends are equal. */
+/* If no point meets the goal, a gap of at most this many positions is searched even if the values
+ * at both ends are almost equal. */
 #define SHORT_GAP 16
 #define MOST_WORKERS 65536
 

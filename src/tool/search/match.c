@@ -210,8 +210,9 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
     s->evaluations++;
 }
 
-/* Copies the tally of each setting of this round that is now the best one of its search, without
- * the times, because a single run of a setting is not enough to time it. */
+/* Finds the best setting so far of each search that asked in this round. If this round measured
+ * that setting, copies its tally without the times, because a single run of a setting is not enough
+ * to time it. */
 static void keep_best(struct rounds *r, const struct gcb_run_result *result)
 {
     const struct gcb_times none = {.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
@@ -267,8 +268,8 @@ static int check_device(const struct gcb_run_result *result, struct gcb_diag *di
     return 0;
 }
 
-/* Measures the error of the mean with each setting whose search has a goal for this error. If this
- * fails, the setting has failed, unless memory ran out. */
+/* Measures the error of the mean with each setting whose search has a goal for this error. If the
+ * measurement fails, the setting has failed, but a lack of memory ends the run. */
 static int measure_means(struct rounds *r, struct gcb_run_result *result, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -321,7 +322,7 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     return err;
 }
 
-/* Lists the points that the searches have seen, for a mix. */
+/* Writes the points of all searches to `out`, which has room for them. Returns their number. */
 static size_t list_points(struct gcb_mix_point *out, const struct gcb_match_search *searches,
                           size_t count)
 {
@@ -438,6 +439,8 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
     return err;
 }
 
+/* ---- results of searches ---- */
+
 void gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                            const struct gcb_match_search *searches, size_t count)
 {
@@ -506,7 +509,8 @@ void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search 
     tally->encode.seconds = tally->decode.seconds = (double)NAN;
 }
 
-/* Writes why the goal is not met. `value`: the figure of the setting found. */
+/* Writes why the goal is not met to `out` (200 bytes), and returns out. `value`: the figure of the
+ * setting found. */
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
 {
     const char *field = gcb_field_name(s->goal->field);

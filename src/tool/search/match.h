@@ -23,8 +23,8 @@ struct gcb_match_goal {
      * ratio. So if two settings share the messages, the sum lies between the sums of both
      * (gcb_mix_find). 0: there is no such power. */
     int power;
-    /* For error_of_mean: the number of workers, and how to measure it. The caller sets `mean`
-     * before a run. For other figures 0 and NULL. */
+    /* For error_of_mean: the number of workers, and how to measure the error. The caller sets
+     * `mean` before a run. For other figures 0 and NULL. */
     unsigned workers;
     const struct gcb_match_mean *mean;
 };
@@ -44,9 +44,9 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
                          struct gcb_diag *diag);
 /* True if the value meets the goal. NAN does not. */
 bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
-/* Converts a figure to a number that is smaller, the better the figure meets the goal: the figure
- * to the goal's power, which is a sum over messages. Without a power the number only gives the
- * order. */
+/* Returns the figure to the goal's power, which is a sum over messages. Without a power, returns
+ * the figure, or its negative if the target is a lower limit. The smaller the number returned, the
+ * better the figure meets the goal. */
 double gcb_match_sum(const struct gcb_match_goal *goal, double value);
 
 /*
@@ -92,7 +92,8 @@ struct gcb_line_search {
     uint64_t start; /* rank of the position from which the search started */
 };
 
-/* Starts a search over the positions 0 to count - 1. Nothing needs releasing. */
+/* Starts a search over the positions 0 to count - 1; count is at least 1. Nothing needs
+ * releasing. */
 void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal *goal,
                           uint64_t count);
 /* Makes a search that has measured nothing start near a position. */
@@ -110,7 +111,8 @@ struct gcb_line_found {
     uint64_t position;
     double value;
     bool reached; /* the value meets the goal; otherwise it is the nearest value measured */
-    /* if `reached`: value of the nearest point measured beyond the goal; NAN: none, or it failed */
+    /* if `reached`: value of the measured point whose rank comes just before that of the position
+     * found; this point misses the goal. NAN: there is no such point, or its setting failed */
     double beyond;
     bool monotonic; /* the values measured are monotonic along the line */
 };
@@ -127,7 +129,8 @@ struct gcb_match_search;
 /* A setting, as a point for the hull. */
 struct gcb_mix_point {
     double limited; /* gcb_match_sum of the goal's figure; NAN: the setting failed */
-    /* bytes for a limit on the error, squared error for a limit on the size; times the weight */
+    /* bytes for a limit on the error, squared error for a limit on the size; either is multiplied
+     * by search->weight */
     double cost;
     /* the setting: search->line.seen[seen] */
     const struct gcb_match_search *search;
@@ -148,9 +151,9 @@ struct gcb_mix {
  * Finds the cheapest mix at an upper limit: of a setting within the limit and a setting beyond it,
  * or the cheapest single setting within the limit. `mixes`: false if settings cannot be mixed.
  *
- * A single setting is preferred if it is at most `near` below the limit and costs at most
- * GCB_MIX_WORTH, as a share, more. If there are several, the first is taken, unless a later one is
- * cheaper by half of that share. out->first is SIZE_MAX if all settings failed.
+ * A single setting that is at most `near` below the limit is preferred if its cost exceeds the
+ * least by at most the share GCB_MIX_WORTH. If there are several, the first is taken, unless a
+ * later one is cheaper by half of that share. out->first is SIZE_MAX if all settings failed.
  */
 void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_t count,
                   double limit, double near, bool mixes);
@@ -177,7 +180,7 @@ struct gcb_match_search {
     struct gcb_rate_axis axis;
     struct gcb_line_search line;
     struct gcb_line_found found; /* the setting found; in a mix, `beyond` is of the other setting */
-    /* Measured at `found`; times are NAN. Without messages if the best setting of the line is not
+    /* Measured at `found`; times are NAN. It has no messages if the best setting of the line is not
      * the setting of the mix. */
     struct gcb_tally tally;
     struct gcb_match_mix mix; /* if the goal can be met, `method` alone meets it */
@@ -219,13 +222,15 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
 /*
  * Completes the totals of an interrupted run: the first `count` of its method_count totals belong
  * to the searches. If the tally of a search covers more messages than its total, the tally is
- * copied. `out` may be empty; then its totals are allocated. Sets out->interrupted.
+ * copied, unless the total has failed. `out` may be empty; then its totals are allocated. Sets
+ * out->interrupted.
  */
 void gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                            const struct gcb_match_search *searches, size_t count);
 
 /* Combines at least one search into one result: the best setting of all, or the best mix of two.
- * The searches have ended and have the same goal. `out` may be one of them. */
+ * The searches have ended and have the same goal. `out` may be one of them. Returns 0 or an error
+ * of gcb_rate_axis_set. */
 int gcb_match_combine(struct gcb_match_search *out, const struct gcb_match_search *searches,
                       size_t count, struct gcb_diag *diag);
 

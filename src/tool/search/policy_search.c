@@ -148,7 +148,7 @@ bool gcb_allocate(struct gcb_allotment *tensors, size_t count, const struct gcb_
     return true;
 }
 
-/* ---- rules ---- */
+/* ---- the rules of a policy ---- */
 
 #define GLOB GCB_RULE_GLOB /* room for a glob; longer globs are not tried */
 
@@ -262,7 +262,8 @@ static int add_rule(struct writer *w, struct gcb_policy *out, const struct gcb_m
     return gcb_policy_add(out, w->best, &methods[method], diag);
 }
 
-/* Returns the number of the method of most tensors; of several, the one that comes first. */
+/* Returns the number of the method of most tensors. If several methods have as many tensors, takes
+ * the one whose first tensor comes first. */
 static size_t find_rest(const struct writer *w)
 {
     size_t rest = 0, most = 0;
@@ -301,7 +302,7 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
     return err;
 }
 
-/* ---- the search ---- */
+/* ---- the search for a policy ---- */
 
 #define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
 #define MOST_METHODS 8   /* most settings that keep_few keeps */
@@ -313,7 +314,8 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
 /* The settings measured around each setting found: factors of gcb_rate_axis_scale. */
 static const double coarse[] = {1.0, 0.0625, 0.25, 0.5, 0.75, 1.4, 2.0, 4.0, 16.0};
 static const double fine[] = {1.0, 0.8, 0.9, 1.12, 1.25};
-/* At the end, one of these factors scales all settings, so that the messages use up the budget. */
+/* At the end, one of these factors or its reciprocal scales all settings, so that the messages use
+ * up the budget. */
 #define LAST_STEPS 8
 static const double last[LAST_STEPS] = {1.0, 0.98, 0.96, 0.94, 0.91, 0.88, 0.84, 0.8};
 
@@ -362,7 +364,7 @@ bool gcb_policy_search_can(const struct gcb_match_goal *goal)
     return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
-/* ---- tensors ---- */
+/* ---- tensors and units ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -420,7 +422,7 @@ static void list_units(struct searcher *s)
     gcb_free(elements);
 }
 
-/* ---- settings ---- */
+/* ---- candidates ---- */
 
 static bool has_method(const struct searcher *s, const struct gcb_method *m)
 {
@@ -510,8 +512,8 @@ static void scale_up(struct sums *sums, uint64_t whole, bool failed)
         sums->bytes = sums->error = sums->squares = (double)INFINITY;
 }
 
-/* Measures methods on the messages of a layout, into s->sums. `by_tensor` as in struct
- * gcb_run_config. */
+/* Measures methods on the messages of a layout, into s->sums. Frees the sums of the run before, so
+ * the candidates' pointers to them are no longer valid. `by_tensor` as in struct gcb_run_config. */
 static int measure_methods(struct searcher *s, const struct gcb_layout *layout,
                            const struct gcb_method *methods, size_t count,
                            const struct gcb_method *const *const *by_tensor, bool *interrupted)

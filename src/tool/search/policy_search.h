@@ -8,8 +8,9 @@
  * Divides a budget of bytes or of error among tensors, each of which has several settings to choose
  * from. Each tensor begins with its cheapest setting. Each step gives one tensor its next setting:
  * the tensor whose next setting reduces the error most for each byte that it adds. The steps end
- * when the budget of bytes is used up, or when the error is within its budget. Settings that are
- * not on the convex hull of a tensor's bytes and errors are never chosen.
+ * when the budget of bytes is used up, or when the error is within its budget; in the second case,
+ * steps that turn out not to be needed are taken back. Settings that are not on the convex hull of
+ * a tensor's bytes and errors are never chosen.
  *
  * As long as each step is the best of all, no other choice for the same bytes has a smaller error.
  * Near the end of a budget of bytes, only steps that still fit are taken. So the result differs
@@ -63,9 +64,10 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
  * divided again. All tensors whose path has less than a thousandth of the elements get the same
  * setting.
  *
- * The searches of `choice` have ended, and each message of config->layout has one tensor. `out` is
- * bound to the source (gcb_policy_bind). `out` has no rules if no policy meets the goal, if globs
- * cannot tell the tensors apart, or after an interruption.
+ * The searches of `choice` must have ended, each message of config->layout must have one tensor,
+ * and `out` must be empty. The policy found is bound to the source (gcb_policy_bind). `out` stays
+ * empty if no policy meets the goal, if globs cannot tell the tensors apart, or after an
+ * interruption.
  */
 int gcb_policy_search(struct gcb_policy *out, const struct gcb_choice *choice,
                       const struct gcb_run_config *config, const struct gcb_watch *watch,

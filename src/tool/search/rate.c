@@ -10,7 +10,8 @@
 #define DECADE 90000 /* numbers in a decade */
 #define DIGITS 4     /* digits after the first digit */
 
-/* The exponents of ten at the ends of a line. */
+/* The exponents of ten at the ends of a line: of a complement, such as the density, or of other
+ * real numbers. */
 enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
 
 double gcb_decimal(uint64_t m, int exponent, bool complement)
@@ -114,9 +115,9 @@ static bool falls(const struct gcb_rate_axis *axis)
     return (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
 }
 
-/* The numbers of the line have indices from the least number on. Returns the index of the number
- * that is `factor` times the number with index `at`: 0 if that is below the least number. The index
- * may be larger than that of the last number. */
+/* The least number of the line has index 0. Returns the index of the number that is `factor` times
+ * the number with index `at`: 0 if that is below the least number. The index may be larger than
+ * that of the last number. */
 static double scale_real(uint64_t at, double factor)
 {
     const double number = (double)(FIRST + at % DECADE) * pow(10.0, (double)(at / DECADE)) * factor;

@@ -36,8 +36,9 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
  * method's other values. */
 bool gcb_rate_named(const struct gcb_method *m, const char *key);
 
-/* Sets the parameter of the axis to the value at a position, as if the user had written the value.
- * Does nothing if the axis has no parameter. Returns errors of gcb_method_assign. */
+/* Sets the parameter of the axis to the value at a position, which is below axis->count, as if the
+ * user had written the value. Does nothing if the axis has no parameter. Returns errors of
+ * gcb_method_assign. */
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag);
 
@@ -46,8 +47,9 @@ int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, ui
  * halves a threshold. The result stays within the line. */
 uint64_t gcb_rate_axis_scale(const struct gcb_rate_axis *axis, uint64_t position, double factor);
 
-/* Returns the double nearest to m * 10^exponent, or with `complement` to 1 - m * 10^exponent.
- * `exponent` is from -22 to 22; with `complement` it is from -15 to 0, and the number in (0, 1]. */
+/* Returns the double nearest to m * 10^exponent, or with `complement` to 1 - m * 10^exponent. m is
+ * at most 2^53. `exponent` is from -22 to 22; with `complement` it is from -15 to 0, and
+ * m * 10^exponent is in (0, 1]. */
 double gcb_decimal(uint64_t m, int exponent, bool complement);
 
 #endif

@@ -13,7 +13,7 @@ struct range {
     const struct gcb_vary *v;
     const struct gcb_param *p;
     bool complement;       /* the key is the name of the parameter's complement */
-    bool steps_complement; /* the complement has equal steps, not the parameter */
+    bool steps_complement; /* the steps are of the complement, not of the parameter */
     double low, high;      /* ends of the range, of the complement if steps_complement */
 };
 
@@ -134,11 +134,11 @@ static int read_range(struct range *r, const struct gcb_vary *v, const struct gc
  * significant digits, all others are not rounded. */
 static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
 {
-    /* of the fifth digit; 1 if there is none */
+    /* power of ten of the fifth digit; 1 (not rounded) if the value is not above 0 */
     const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
     const bool complement = r->steps_complement && !r->complement;
 
-    if (exponent >= -15 && exponent <= 0) /* the range of gcb_decimal */
+    if (exponent >= -15 && exponent <= 0) /* the range of gcb_decimal with a complement */
         value = gcb_decimal((uint64_t)rint(value * pow(10.0, -exponent)), exponent, complement);
     else if (complement)
         value = 1.0 - value;

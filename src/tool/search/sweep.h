@@ -49,8 +49,8 @@ void gcb_value_list_fini(struct gcb_value_list *list); /* zeroed is fine */
 /*
  * Lists each method with each combination of values of the keys that the method has; the last key
  * varies fastest. `vary` has the values of all --vary. A key that has no effect with the method's
- * other values is left out, and equal settings appear once. Combinations that gcb_method_check
- * refuses are included, so that a run can report them. Release *out with gcb_free.
+ * other values is left out, and equal settings of a method appear once. Combinations that
+ * gcb_method_check refuses are included, so that a run can report them. Release *out with gcb_free.
  *
  * With `all`, the user has named no methods: a method that does not take all values is left out, if
  * other methods take them.
