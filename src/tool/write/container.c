@@ -57,7 +57,7 @@ static void hex_text(char out[HEX], uint64_t hash)
     snprintf(out, HEX, "%016" PRIx64, hash);
 }
 
-/* Adds a member to the type `row`: a terminated text of at most `size` bytes. */
+/* Adds a member to the type `row`: a text of at most `size` bytes with its terminator. */
 static int insert_text(hid_t row, const char *name, size_t offset, size_t size)
 {
     const hid_t type = H5Tcopy(H5T_C_S1);
@@ -157,7 +157,7 @@ static int put_message(struct gcb_h5out *w, const char *path, uint8_t *message, 
     return err;
 }
 
-/* Writes a message of one tensor. */
+/* Writes a message of one tensor, with attributes that describe the tensor. */
 static int put_single(struct gcb_h5out *w, const struct gcb_message_plan *plan, uint8_t *message,
                       size_t length, struct gcb_diag *diag)
 {
@@ -535,7 +535,8 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     return send_single(c, path, set, diag);
 }
 
-/* Sends the attributes of the root. Fails if this is not a file of messages. */
+/* Sends the attributes of the root. Fails if the file is not a file of messages, or if its version
+ * is unknown. */
 static int send_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
 {
     char version[32], hash[HEX + 1];

@@ -12,7 +12,8 @@
  */
 struct gcb_h5out;
 
-/* Starts a file. Arguments and errors are those of gcb_outfile_init. The caller owns *out. */
+/* Starts a file. Arguments are those of gcb_outfile_init. Returns errors of gcb_outfile_init, and
+ * of opening the file with HDF5. The caller releases *out with gcb_h5out_destroy. */
 int gcb_h5out_create(struct gcb_h5out **out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 

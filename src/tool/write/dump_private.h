@@ -55,7 +55,7 @@ int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned ra
 int gcb_h5out_append(struct gcb_h5out *f, const void *bytes, size_t n, struct gcb_diag *diag);
 
 /* Adds an attribute with one value to the object at the path `object`. `value` points to a value of
- * type memory_type; the file stores it as file_type. */
+ * type memory_type; the file stores it as file_type. Errors are those of gcb_h5out_number. */
 int gcb_h5out_value(struct gcb_h5out *f, const char *object, const char *name, hid_t file_type,
                     hid_t memory_type, const void *value, struct gcb_diag *diag);
 

@@ -42,8 +42,8 @@ static void mix_common(struct job *j, uint64_t n)
         j->values[i] = shared * j->common[i] + own * j->values[i];
 }
 
-/* Replaces each of n values by the common value with probability sqrt(correlation). The random
- * stream number choice_stream draws which. */
+/* Replaces each of n values by the common value with probability sqrt(correlation). Random stream
+ * number choice_stream decides which values are replaced. */
 static void choose_common(struct job *j, uint64_t n, uint64_t choice_stream)
 {
     /* each element of this sparse tensor is nonzero with probability sqrt(correlation) */

@@ -156,8 +156,8 @@ static int create_groups(hid_t file, const char *path)
     return err;
 }
 
-/* Makes a dataset for which HDF5 assigns a place in the file but writes nothing. Returns a negative
- * id on failure. */
+/* Makes a dataset and the groups above it. HDF5 assigns a place in the file to the dataset, but
+ * writes nothing there. Returns a negative id on failure. */
 static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
 {
     const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
@@ -280,8 +280,10 @@ int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, 
     return gcb_h5out_value(f, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
 }
 
-/* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno.
- */
+/* ---- completing the file ---- */
+
+/* Copies the bytes [from, to) of the file in memory to the same place on disk. `buffer` has
+ * COPY_BYTES bytes. Returns 0 or errno. */
 static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t to)
 {
     int err = 0;
@@ -328,8 +330,8 @@ static int copy_metadata(struct gcb_h5out *f, void *buffer)
     return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
 }
 
-/* Closes HDF5's file in memory. Returns 0, or GCB_E_NOMEM, because only a lack of memory makes it
- * fail. */
+/* Closes HDF5's file in memory. Returns GCB_E_NOMEM if that fails, because only a lack of memory
+ * makes H5Fclose fail here. */
 static int close_file(struct gcb_h5out *f)
 {
     const hid_t file = f->file;

@@ -89,11 +89,12 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-/* Most names of temporary files that are tried: their N has 1 to 4 digits. */
+/* Most names that are tried for a temporary file: numbers of 1 to 4 digits end the names. */
 enum { TRIES = 10000 };
 
-/* Makes the file ".gcbench-HOST-PID-N" in the folder of final_path, and writes its path to `temp`.
- * The new name does not depend on the final name, which may have the greatest possible length. */
+/* Makes the file ".gcbench-HOST-PID-N" in the folder of final_path, and writes its path to `temp`,
+ * which has room for the path. First removes old temporary files there (gcb_temp_sweep). The new
+ * name does not depend on the final name, which may have the greatest possible length. */
 static int create_temp(char *temp, const char *final_path, mode_t mode, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
@@ -180,8 +181,8 @@ static int rename_file(const struct gcb_outfile *out)
     return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
 }
 
-/* Syncs the folder, so that the new name survives a power failure. Failures are ignored, because
- * some file systems cannot sync a folder. */
+/* Syncs the folder of the file `path`, so that the new name survives a power failure. Failures are
+ * ignored, because some file systems cannot sync a folder. */
 static void sync_folder(const char *path)
 {
     char *folder = gcb_must_strdup(path);

@@ -17,7 +17,7 @@ struct gcb_outfile {
     bool replace;    /* an existing file may be replaced */
     int place;       /* result of gcb_tidy_enter for temp_path */
     bool exists;     /* a file of the final name existed at gcb_outfile_init */
-    struct stat old; /* stat data of that file, or of the file that it links to; if it existed */
+    struct stat old; /* if `exists`: stat data of that file, or of the file that it links to */
 };
 
 /*
@@ -42,7 +42,8 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
-/* Makes `size` bytes the whole content of the temporary file, and commits it. Returns GCB_E_IO. */
+/* Makes `size` bytes the whole content of the temporary file, and commits the file. Returns 0 or
+ * GCB_E_IO. */
 int gcb_outfile_fill(struct gcb_outfile *out, const void *bytes, size_t size,
                      struct gcb_diag *diag);
 
