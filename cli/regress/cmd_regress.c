@@ -78,7 +78,7 @@ static void print_differences(const struct regress *r)
 
     gcb_environment_compare(&differ, &r->ab.runs);
     for (size_t i = 0; i < differ.count; i++)
-        opt_wrapf(r->report.out, 0, 2, "environments differ: %.39s: base %.95s, new %.95s",
+        opt_wrapf(r->report.out, 0, 2, "environments not alike: %.39s: base %.95s, new %.95s",
                   differ.items[i].field, differ.items[i].base, differ.items[i].next);
     if (differ.count && !r->o->own.against)
         opt_wrap(

@@ -114,6 +114,11 @@ breaks before "beyond the .* bytes" 1
 breaks long "as the length" 1
 breaks status "returned 7" 1
 breaks exit "exit status 3" 1
+# An answer that comes byte by byte is late too.
+printf '#!/bin/sh\nhead -c 1 >/dev/null\nwhile printf x; do sleep 0.02; done\n' >slow.sh
+chmod +x slow.sh
+run compress --method exec:./slow.sh --plugin-timeout 0.2 --repeat 1 --dataset 'fc.*' --results x.json --force "$sample"
+check "a slow answer is late" grep -q 'no answer within 0.2 s' x.json
 breaks peeks "depends on more than the message" 5
 
 # promises RULE NAME: verify says that the promise is broken, and goes on

@@ -65,6 +65,9 @@ same 3 compress --method sbc --repeat 6 --step 1 --scope bucket --bucket-bytes 2
 same 2 compress --method topk --repeat 1 --step 0 --worker 0 --min-elements 100 plain.h5
 same 2 compress --method topk --repeat 1 --nonfinite skip nan.h5
 prints "left out, because of infinities or NaNs: 200 messages"
+run merge -q part0.json part1.json
+exits 0
+check "merge -q prints no notes" sh -c '! grep -q "left out" "$0"' "$out"
 same 2 compress --method topk --repeat 1 --nonfinite raw --dataset '*5' nan.h5
 same 2 compress --method topk --method fft --repeat 1 --nonfinite zero --worker 1 --dataset '*5' nan.h5
 same 6 compress --method topk --repeat 1 --scope model plain.h5 # two shards are empty

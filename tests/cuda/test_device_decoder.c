@@ -130,6 +130,28 @@ static void other_size(void **state)
     free(x);
 }
 
+/* A decoder that was made for a raw message adopts the method of the next message. */
+static void adopts_a_method(void **state)
+{
+    float *x = trip_tensor(600, TRIP_GAUSS, 8), y[600];
+    const struct gcb_mview view = {y, 600};
+    struct gcb_message_parts parts;
+    struct decoder d = {.place = {.device = &device, .prefill = true}};
+    struct trip raw = {0}, t = {0};
+
+    trip_run(&raw, "topk:theta=0", x, 600, NULL);
+    assert_true(raw.parts.stored);
+    trip_run(&t, "fp16", x, 600, NULL);
+    assert_int_equal(run(&d, &raw, y, 600), 0);
+    assert_int_equal(gcb_coder_decode(d.coder, t.message, t.length, &view, NULL), 0);
+    assert_memory_equal(y, t.back, sizeof(y));
+    assert_int_equal(gcb_coder_describe(d.coder, t.message, t.length, &parts, NULL), 0);
+    trip_free(&raw);
+    trip_free(&t);
+    release(&d);
+    free(x);
+}
+
 /* Encodes x with a new coder, at a place or on the host, and describes the message. */
 static size_t encode(struct gcb_place *place, const char *spec, const float *x, uint64_t n,
                      struct gcb_wbuf *out, struct gcb_message_parts *parts, uint64_t *clamped)
@@ -184,4 +206,5 @@ static void encodes_there(void **state)
 }
 
 RUN_TESTS_BETWEEN(open_device, NULL, cmocka_unit_test(any_order), cmocka_unit_test(damaged),
-                  cmocka_unit_test(other_size), cmocka_unit_test(encodes_there))
+                  cmocka_unit_test(other_size), cmocka_unit_test(encodes_there),
+                  cmocka_unit_test(adopts_a_method))

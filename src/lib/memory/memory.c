@@ -17,8 +17,8 @@ struct gcb_memory {
     /* what has not been sent; in memory.h: e, v, e + a, or u (demo). ef21: what has arrived, h in
      * memory.h. NULL for the kind none. */
     float *e;
-    /* momentum (dgc, delay); gmc: the last update, h in memory.h; loco: e before the step; ef21: a
-     * in memory.h; NULL for other kinds */
+    /* momentum (dgc, delay); gmc: the last update, h in memory.h; loco: e after the last message;
+     * ef21: a in memory.h; NULL for other kinds */
     float *u;
     float *difference; /* ef21: p in memory.h; else NULL */
     /* delay: steps since the last message, at most p.delay; loco: since e was cleared */

@@ -133,7 +133,7 @@ void gcb_memory_set_params(struct gcb_memory *m, const struct gcb_memory_params 
  * Copies what a memory keeps: two arrays of count floats, and the number of steps since the last
  * message (delay) or since e was cleared (loco). A NULL array is not wanted. An array that this
  * kind does not have is saved as zeros. demo saves u as residual; gmc saves h as momentum; ef21
- * saves h as residual and a as momentum; loco saves the e before the step as momentum.
+ * saves h as residual and a as momentum; loco saves the e after the last message as momentum.
  */
 void gcb_memory_save(const struct gcb_memory *m, float *residual, float *momentum,
                      uint64_t *summed);

@@ -11,7 +11,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 
-#define POLL_MS 50            /* milliseconds between two looks at standard error of the process */
+#define POLL_MS 50            /* most milliseconds between looks at the process and the clock */
 #define MOST_ERRORS (1 << 20) /* if standard error has more bytes, all are dropped */
 #define MOST_TEXT 200         /* room for the text of an answer in a message */
 #define MOST_STATUS 255       /* largest status of an answer */
@@ -36,9 +36,9 @@ static enum end await(const struct gcb_peer *p, short events, double until)
     struct pollfd poller = {.fd = p->fd, .events = events};
 
     while (gcb_clock() <= until) {
+        trim_errors(p);
         if (poll(&poller, 1, POLL_MS) > 0)
             return END_DONE;
-        trim_errors(p);
     }
     return END_LATE;
 }

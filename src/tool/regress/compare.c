@@ -305,7 +305,8 @@ static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *
                      &pair->next->time[op], obstacle);
 }
 
-/* Writes a text such as "environments differ: cpu_model, kernel", or "" if they are the same. */
+/* Writes how the environments differ, such as "environments not alike: cpu_model, kernel", or "" if
+ * they are the same. */
 static void describe_environments(char *out, size_t size, const struct gcb_runs *runs)
 {
     struct gcb_environment_differences differ;
@@ -313,7 +314,7 @@ static void describe_environments(char *out, size_t size, const struct gcb_runs 
     gcb_environment_compare(&differ, runs);
     out[0] = '\0';
     for (size_t i = 0; i < differ.count; i++)
-        gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", differ.items[i].field);
+        gcb_append(out, size, "%s%s", i ? ", " : "environments not alike: ", differ.items[i].field);
 }
 
 /* Fails because the files have no case in common. Both files have cases. */

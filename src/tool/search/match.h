@@ -179,7 +179,8 @@ struct gcb_match_search {
     const struct gcb_match_goal *goal;
     struct gcb_rate_axis axis;
     struct gcb_line_search line;
-    struct gcb_line_found found; /* the setting found; in a mix, `beyond` is of the other setting */
+    /* the setting found; in a mix, found.beyond describes the other setting */
+    struct gcb_line_found found;
     /* Measured at `found`; times are NAN. It has no messages if the best setting of the line is not
      * the setting of the mix. */
     struct gcb_tally tally;
