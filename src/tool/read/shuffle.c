@@ -8,7 +8,7 @@ const char *const gcb_shuffles[] = {"none",   "elements", "rows", "columns",
                                     "rowcol", "channels", NULL};
 
 /* Permutes the middle axis of x, which has outer x n x inner elements (Fisher-Yates). The
- * permutation depends only on n, `seed` and `axis`. */
+ * permutation depends only on n, `seed` and `axis`, the stream of random numbers. */
 static void permute(float *x, uint64_t outer, uint64_t n, uint64_t inner, uint64_t seed,
                     uint64_t axis)
 {

@@ -12,7 +12,7 @@ enum gcb_shuffle {
     GCB_SHUFFLE_NONE,
     GCB_SHUFFLE_ELEMENTS, /* all elements of a tensor */
     GCB_SHUFFLE_ROWS,     /* the first dimension */
-    GCB_SHUFFLE_COLUMNS,  /* all other dimensions, flattened */
+    GCB_SHUFFLE_COLUMNS,  /* the dimensions after the first, flattened */
     GCB_SHUFFLE_ROWCOL,   /* the first dimension, and the others flattened */
     GCB_SHUFFLE_CHANNELS, /* the first two dimensions: convolution kernels stay whole */
     GCB_SHUFFLES

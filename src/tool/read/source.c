@@ -49,7 +49,7 @@ const char *gcb_source_what(const struct gcb_source *source)
     return source->what;
 }
 
-/* ---- reading ---- */
+/* ---- reading tensors, with mask and shuffle ---- */
 
 /* Finds a file by the pointer to its name. Starts with the file that was read last. */
 static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
@@ -79,8 +79,8 @@ int gcb_source_mask(struct gcb_source *source, struct gcb_source *mask, struct g
     return gcb_invalid(diag, "--mask has no tensor of the input: their paths must be equal");
 }
 
-/* Sets those elements of `out`, which holds t, to 0 that are 0 in the first tensor of the mask with
- * the same path. Without such a tensor, `out` stays as it is. */
+/* Takes the first tensor of the mask with the path of t. If an element of it is 0, sets the same
+ * element of `out`, which holds t, to 0. Without such a tensor, `out` stays as it is. */
 static int apply_mask(struct gcb_source *mask, const struct gcb_tensor *t, float *out,
                       struct gcb_diag *diag)
 {

@@ -46,7 +46,7 @@ struct gcb_tensor_selection {
 };
 
 struct gcb_source_config {
-    const char *const *files; /* a folder stands for all files below it with a reader's ending */
+    const char *const *files; /* files, and folders, which stand for the files below them */
     size_t file_count;        /* number of files and folders, at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
@@ -55,17 +55,19 @@ struct gcb_source_config {
 };
 
 /*
- * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The
- * caller owns *out, which is not set on failure. The strings of `config` need to be valid only
- * during the call, except limits.hdf5_plugins. Returns the statuses of infile.h, and GCB_E_INVALID
- * if
- *   - there is no file, or a path is neither a regular file nor a folder;
+ * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. In a
+ * folder and its folders, it opens the files with a reader's ending, but no links, and nothing
+ * whose name begins with a dot. The caller owns *out, which is not set on failure. The strings of
+ * `config` need to be valid only during the call, except limits.hdf5_plugins. Returns the statuses
+ * of infile.h, and GCB_E_INVALID if
+ *   - `file_count` is 0, or a path is neither a regular file nor a folder;
+ *   - a folder has too many files or levels (source_open.c);
  *   - tensors of two files have the same step, worker and path;
  *   - a selector is malformed, or no tensor is selected;
  *   - a step or worker that was asked for by its number is absent;
  *   - no file has float data, and one of the files has messages.
  * Returns GCB_E_CORRUPT also if two tensors of one file have the same step, worker and path, or if
- * no file has float data.
+ * no file has float data or messages.
  */
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag);
@@ -83,7 +85,7 @@ struct gcb_source_synthetic {
 /*
  * Makes a source of synthetic float32 tensors of step 0, worker 0, in the order given. The caller
  * owns *out, which is not set on failure. Each read generates the values again; they are finite
- * and, for given inputs, depend only on `seed`. Paths look like "normal/64K" and
+ * and, for given inputs, depend only on `seed` and libm. Paths look like "normal/64K" and
  * "normal/resnet50/conv1.weight". The strings of `inputs` need to be valid only during the call.
  * Returns GCB_E_INVALID if a layout is unknown, a path repeats or `count` is 0.
  */
@@ -137,8 +139,8 @@ int gcb_source_read_part(struct gcb_source *source, size_t i, uint64_t from, uin
                          float *out, struct gcb_diag *diag);
 
 /* Returns what the tensors are, such as "momentum": the attribute `what` (docs/dataset.md) of the
- * first file that has it, or NULL. The text lives as long as the source. Escape it before showing
- * it. */
+ * first file that has it. Returns NULL if no file has it. The text lives as long as the source.
+ * Escape it before showing it. */
 const char *gcb_source_what(const struct gcb_source *source);
 
 #endif

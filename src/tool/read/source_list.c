@@ -11,9 +11,10 @@ const struct gcb_reader *const gcb_readers[] = {&gcb_hdf5, &gcb_npy, &gcb_npz, &
                                                 NULL};
 
 /*
- * The kinds of records, and the members of a record that they use:
+ * The kinds of records, and the members of a record that they use besides texts[0]. That is the
+ * path of an object, with "/" first.
  *   R_TENSOR  a tensor: `tensor`
- *   R_REMARK  a remark: texts[0] is the path of the object; numbers are the kind and the count
+ *   R_REMARK  a remark: numbers are the kind and the count
  *   R_WHAT    what the tensors are: texts[1]
  */
 enum { R_TENSOR = 1, R_REMARK, R_WHAT };
@@ -48,7 +49,7 @@ static enum gcb_remark locate_tensor(struct gcb_tensor *t, const struct gcb_list
     return p.doubt == GCB_REMARK_NO_STEP && l->place.has_step ? GCB_REMARKS : p.doubt;
 }
 
-/* ---- in the child: what the reader says ---- */
+/* ---- in the child: the functions that the reader calls ---- */
 
 bool gcb_listing_selects(const struct gcb_listing *l, const char *dataset, uint64_t linked)
 {

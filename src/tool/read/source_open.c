@@ -163,11 +163,11 @@ static void add_fp8_remarks(struct gcb_source *s)
                                   s->tensors[i].file, s->tensors[i].dataset);
 }
 
-/* 40 bytes: ": no float data: ", " and the other files", and a terminator */
+/* 40 bytes are enough for ": no float data: ", " and the other files" and a terminator */
 _Static_assert(GCB_REMARK_TEXT <= GCB_DIAG_TEXT - 40, "a remark fits into a message");
 
 /* Fails because no file has float data. The message names `file`, adds `more`, and says what was
- * left out. */
+ * left out, or how to restore the tensors of a file of messages. */
 static int fail_no_data(const struct gcb_source *s, const char *file, const char *more,
                         struct gcb_diag *diag)
 {
@@ -235,7 +235,7 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- folders ---- */
+/* ---- opening files and folders ---- */
 
 enum {
     MOST_ENTRIES = 1 << 20, /* most entries of a folder that the user names; folders count twice */

@@ -10,7 +10,7 @@
  * source.c reads its tensors.
  */
 
-/* ---- selection.c ---- */
+/* ---- the selection of tensors (selection.c) ---- */
 
 /* The numbers first, first + stride, first + 2 stride and so on, up to last. */
 struct gcb_number_range {
@@ -59,7 +59,7 @@ bool gcb_selection_reaches(const struct gcb_tensor_selection *selection, const c
  * `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
-/* ---- place.c ---- */
+/* ---- step and worker from names (place.c) ---- */
 
 /* The step and worker that names give: those of the groups in a path, or those of a file and its
  * folders (docs/dataset.md). */
@@ -72,23 +72,23 @@ struct gcb_place {
 
 /*
  * Finds the step and worker of an absolute path. Only the outermost step and worker count, because
- * names inside a worker are names of parameters. Without a group such as step_N, a group epoch_N or
- * an outermost group whose name is a number is the step. `group` is true if the last component is a
- * group, and false if it is a dataset. Bit i of `linked` is set if component i is an alias link
- * (hdf5.h). Groups after an alias link give no step or worker, unless the link's own name gives
- * one.
+ * names inside a worker are names of parameters. Without a group such as step_N, a group epoch_N is
+ * the step, or a group whose name is a number, if it is the first or follows the worker. `group` is
+ * true if the last component is a group, and false if it is a dataset. Bit i of `linked` is set if
+ * component i is an alias link (hdf5.h). Groups after an alias link give no step or worker, unless
+ * the link's own name gives one.
  */
 struct gcb_place gcb_place_of(const char *path, bool group, uint64_t linked);
 
 /*
  * Finds the step and worker of a file, for its tensors whose paths have none. The file's name gives
- * them by its last words such as "stepN", "iterN", "rankN" or "workerN". If the name has no such
- * word, the folders give them, as groups would. `below` is what follows these folders, or the name
- * without folders.
+ * them by its last words such as "stepN", "iterN", "rankN" or "workerN". If the name lacks the step
+ * or the worker, the folders give it, as groups would. `below` is what follows these folders, or
+ * the name without folders.
  */
 struct gcb_place gcb_place_of_file(const char *file);
 
-/* ---- the source ---- */
+/* ---- the source, and listing files ---- */
 
 /* Most files that are open at a time. Several files stay open, because the files of a dump with a
  * file for each worker are read in turn. */
@@ -96,7 +96,7 @@ enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
     struct gcb_strings strings; /* memory of all names and texts */
-    const char *what;           /* for gcb_source_what */
+    const char *what;           /* result of gcb_source_what */
 
     struct gcb_tensor *tensors;
     size_t count, cap;
@@ -137,7 +137,8 @@ void gcb_source_add_remark(struct gcb_source *source, enum gcb_remark kind, uint
 /*
  * The state of listing files. A child process (child.h) lists a file with a copy of this struct.
  * Its reader calls gcb_listing_tensor and the like (reader.h), which send a record for each tensor.
- * The parent takes the records, checks them and fills the source.
+ * The parent takes the records, checks them and fills the source. With limits.in_process there is
+ * no child, and one process does both.
  */
 struct gcb_listing {
     struct gcb_source *source;
@@ -152,7 +153,8 @@ struct gcb_listing {
 };
 
 /* Lists the file `path`: appends its selected tensors to the source, in the order in which the
- * reader lists them. If l->steps.last is set, appends the tensors of all steps. */
+ * reader lists them. If l->steps.last is set, the step of a tensor does not count for its
+ * selection. */
 int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

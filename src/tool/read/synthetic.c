@@ -98,7 +98,7 @@ int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_
     return err;
 }
 
-/* ---- values ---- */
+/* ---- drawing values ---- */
 
 /* Returns a uniform value in (0, 1). The possible values are symmetric about 1/2. */
 static double uniform(uint32_t word)

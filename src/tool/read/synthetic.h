@@ -18,13 +18,14 @@ enum gcb_dist {
 
 struct gcb_synthetic {
     enum gcb_dist dist;
-    double df;    /* student-t: degrees of freedom, above 0 (default 3) */
+    double df;    /* student-t: degrees of freedom in (0, 1e6) (default 3) */
     double zeros; /* sparse: share of zeros in [0, 1] (default 0.9); the rest is normal */
     double rho;   /* ar, autoregressive: correlation of neighbours in (-1, 1) (default 0.9) */
 };
 
-/* Parses a distribution: "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9" or "ar:rho=0.9".
- * Returns GCB_E_INVALID for any other text. */
+/* Parses a distribution: "normal", "laplace", "student-t", "sparse" or "ar". The last three may
+ * have a parameter: "student-t:df=4", "sparse:zeros=0.5", "ar:rho=0.5". Returns GCB_E_INVALID for
+ * any other text, and leaves *out as it was. */
 int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
 
 /*
