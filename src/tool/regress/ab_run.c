@@ -23,17 +23,17 @@ struct runner {
     const struct gcb_ab_config *config;
     unsigned repeat; /* calls of each case; 0: the command line sets them */
     double limit;    /* most seconds of a process */
-    /* seconds of the last process; after run_first: of the faster process, and of a link */
+    /* seconds of the last process; after run_first: of the faster process plus a link */
     double took;
     double pair;     /* seconds of the first pair */
-    double slowdown; /* elapsed time / processor time, at least 1; above 1 if other programs run */
+    double slowdown; /* elapsed time / processor time of the process of `took`; at least 1 */
     double since;    /* clock when `repeat` was last chosen */
     unsigned paced;  /* pairs that were measured before `since` */
     uint64_t links;  /* number of programs linked so far; seed of the last layout */
     double linking;  /* seconds of the last link */
 };
 
-/* ---- statistics ---- */
+/* ---- testing the times ---- */
 
 /* Compares the times of an operation in both builds: fills the medians, the intervals and the
  * p-value, which is not adjusted yet. `medians` is scratch. */
@@ -123,7 +123,7 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
     v->p = t->p;
     v->pairs = t->count;
     v->kind = choose_kind(v, floor, &why);
-    /* The first text has no measured figure, so that verdicts with the same cause are listed
+    /* The first text has no figure except delta, so that verdicts with the same cause are listed
      * together. */
     if (v->kind == GCB_AMBIGUOUS && !why[0])
         gcb_verdict_explain(out, v, "inconclusive: the interval contains the threshold of %.3g %%",
@@ -138,7 +138,7 @@ static void judge_test(struct gcb_verdicts *out, struct gcb_verdict *v,
 static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
                         const struct gcb_ab_config *config)
 {
-    double floor = config->floor; /* seconds: two shorter times are never SLOW or FAST */
+    double floor = config->floor;
 
     /* `bench` times many calls of a kernel together, so even short kernels can be judged. */
     if (floor < 0.0)
@@ -199,8 +199,8 @@ void gcb_ab_judge(struct gcb_verdicts *out, struct gcb_ab_result *r,
 }
 
 /* Raises each delta of `r` to the difference that the A/A run `aa` shows between equal builds,
- * unless the delta is larger. The difference is how far the 99 % interval of the ratio reaches from
- * 1. */
+ * unless the delta is larger. The difference is the largest ratio of one build's time to the
+ * other's in the 99 % interval, minus 1. */
 static void calibrate(struct gcb_ab_result *r, struct gcb_ab_result *aa)
 {
     size_t count;
@@ -403,7 +403,7 @@ static void make_cases(struct gcb_ab_result *out, double delta)
     gcb_free(pairs);
 }
 
-/* ---- the pairs ---- */
+/* ---- the pairs and the whole run ---- */
 
 /* True if the case has the same size and error as in the first process, within the tolerance of
  * its method. */
@@ -452,7 +452,8 @@ static void store_process(struct gcb_ab_result *out, const struct gcb_cases *fir
     gcb_free(pairs);
 }
 
-/* Keeps the ratio of each case that both processes of the pair timed. */
+/* Keeps the times of each case that both processes of the pair timed, and the logarithm of their
+ * ratio. */
 static void close_pair(struct gcb_ab_result *out)
 {
     for (size_t i = 0; i < out->count; i++)
@@ -528,9 +529,9 @@ static void adjust_repeat(struct gcb_ab_result *out, struct runner *run, double 
 
 enum { CHECK_EVERY = 5 }; /* pairs between two tests whether the run may end early */
 
-/* Runs GCB_AB_PAIRS pairs, or fewer if the time passes GIVE_UP, and then more until every time is
- * SAME, or the budget or the number of pairs is used up. `began` is the clock at the start of the
- * run. */
+/* Runs GCB_AB_PAIRS pairs, or fewer if they take more than GIVE_UP budgets. Then runs more until
+ * every time is SAME, or the budget or the number of pairs is used up. `began` is the clock at the
+ * start of the run. */
 static int run_pairs(struct gcb_ab_result *out, struct runner *run, double began,
                      struct gcb_diag *diag)
 {

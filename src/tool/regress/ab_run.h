@@ -20,8 +20,8 @@
  */
 
 #define GCB_AB_DELTA 0.05  /* default of the smallest change that counts, as a share */
-#define GCB_AB_FLOOR 20e-6 /* seconds: two shorter times are never SLOW or FAST */
-#define GCB_AB_PAIRS 20    /* fewest pairs for a verdict */
+#define GCB_AB_FLOOR 20e-6 /* default of gcb_ab_config.floor, in seconds */
+#define GCB_AB_PAIRS 20    /* fewest pairs for a verdict of SAME, SLOW or FAST on a time */
 #define GCB_AB_MOST 200    /* default for the most pairs */
 #define GCB_AB_ALPHA 0.05  /* accepted probability that any SLOW or FAST of a run is wrong */
 #define GCB_AB_SEED 1      /* seed of the bootstrap */
@@ -49,8 +49,8 @@ struct gcb_ab_config {
     unsigned pairs;                /* most pairs, but at least GCB_AB_PAIRS; 0: GCB_AB_MOST */
     double timeout; /* most seconds of one process; 0: the plan chooses, at least 60 */
     double delta;   /* smallest change that counts; 0: GCB_AB_DELTA */
-    /* seconds: two shorter times are never SLOW or FAST; negative: GCB_AB_FLOOR, or 0 for a
-     * kernel */
+    /* seconds: if both times of a case are shorter, it is neither SLOW nor FAST; negative:
+     * GCB_AB_FLOOR, or 0 for a kernel */
     double floor;
     /* Result of an A/A run, one build against itself. It raises the delta of a case whose times
      * differed there. NULL: no delta is raised. gcb_ab_run tests its times again. */

@@ -176,7 +176,8 @@ static void read_case(struct gcb_cases *cases, const struct gcb_results_row *row
     read_texts(cases, c, row);
 }
 
-/* Takes a row of the file: adds a case, keeps the environment, or ignores the row. */
+/* Takes a row of the file: adds a case, keeps the environment, or ignores the row. A second
+ * environment row is an error. */
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
@@ -200,11 +201,11 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return 0;
 }
 
-/* ---- identity ---- */
+/* ---- reading cases, and labels ---- */
 
 #define SEVERAL (-1) /* more than one case has this key */
 
-/* Adds case i to a map from keys to the numbers of cases. The value of a key that several cases
+/* Adds case i to a map from keys to the indices of cases. The value of a key that several cases
  * have is SEVERAL. */
 static void add_key(json_t *map, const char *key, size_t i)
 {
@@ -318,7 +319,7 @@ void gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next)
 #define UNPAIRED SIZE_MAX
 
 /* Pairs two cases with the same name, if each is the only unpaired case of its file with that name.
- * partner[f][i] is the number of the other file's case for case i of file f, or UNPAIRED. */
+ * partner[f][i] is the index of the other file's case for case i of file f, or UNPAIRED. */
 static void pair_by(const struct gcb_cases *const files[2], size_t *const partner[2],
                     enum gcb_case_name name)
 {

@@ -46,8 +46,8 @@ static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *p
                         (double)b->header_bytes - (double)a->header_bytes);
 }
 
-/* Returns -1 if b is better than a, 0 if they are the same, 1 if b is worse. The smaller figure is
- * better, and NAN is worse than any number. */
+/* Returns -1 if b is better than a, 1 if b is worse, and 0 if they differ by at most `tolerance` or
+ * both are NAN. The smaller figure is better, and NAN is worse than any number. */
 static int compare_figure(double a, double b, double tolerance)
 {
     if (isnan(a) || isnan(b))
@@ -82,7 +82,7 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
     }
 }
 
-/* ---- presence and inputs ---- */
+/* ---- presence, inputs, and a pair of rows ---- */
 
 /* Adds the verdict on a pair of which a case is missing or did not run. */
 static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
@@ -255,7 +255,7 @@ void gcb_environment_compare(struct gcb_environment_differences *out, const stru
     }
 }
 
-/* ---- times of two runs ---- */
+/* ---- comparing two runs ---- */
 
 /* Fills the verdict on one time. `obstacle` says why the times cannot be compared, or is "". */
 static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,

@@ -163,8 +163,8 @@ static void make_cases(struct gcb_cases *cases, const struct gcb_counts_config *
 }
 
 /* Counts method i in both builds, and adds the verdicts. Both processes run at the same time, which
- * does not change the counts. If both fail, sets *failure to the cause. `the_case` is the case of
- * the method. */
+ * does not change the counts. If both fail, sets *failure to the cause. After a stop adds nothing.
+ * `the_case` is the case of the method. */
 static void count_method(struct gcb_verdicts *out, const struct gcb_case *the_case,
                          const struct gcb_counts_config *config, size_t i, struct gcb_diag *failure)
 {

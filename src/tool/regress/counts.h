@@ -10,12 +10,12 @@
  * program on the same input has the same counts, whatever else the machine does.
  */
 #define GCB_COUNTS_DELTA 0.01    /* default of the smallest change that counts, as a share */
-#define GCB_COUNTS_TIMEOUT 600.0 /* most seconds of one process */
+#define GCB_COUNTS_TIMEOUT 600.0 /* default of the most seconds of a process */
 
 struct gcb_counts_config {
     /* Paths, command line, `timeout`, `delta` and `watch` of the builds; a `timeout` or `delta` of
-     * 0 means the default above. The command line begins after the name of the program. It encodes
-     * and decodes each message once, with one thread. */
+     * 0 means the default above. command.argv[0] is the word after the name of the program. The
+     * command encodes and decodes each message once, with one thread. */
     const struct gcb_ab_config *builds;
     const char *file, *isa, *scope; /* parts of each case's name; `file` is the first input file */
     const struct gcb_method *methods;

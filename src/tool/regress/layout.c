@@ -92,8 +92,8 @@ static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *di
                         gcb_show(exe).text);
 }
 
-/* Adds a member of an archive to the object files, if there is a file of this name. The members of
- * a thin archive are files. */
+/* Adds a member of an archive to the object files, if its name ends with ".o" and is that of a
+ * file, as in a thin archive. */
 static void take_member(struct gcb_layout *l, const char *line)
 {
     char path[2 * PATH_MAX];
@@ -166,7 +166,7 @@ static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
     return err;
 }
 
-/* ---- padding and linking ---- */
+/* ---- padding, linking, opening and closing ---- */
 
 /* Makes the object file that holds only padding, with the compiler of the link command. */
 static int make_padding(struct gcb_layout *l, struct gcb_diag *diag)

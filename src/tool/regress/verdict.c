@@ -140,8 +140,8 @@ bool gcb_verdict_fails(const struct gcb_verdict *v)
     return is_regression(v) && !v->accepted && !v->advisory;
 }
 
-/* True if the glob matches a name of the verdict's case, or the name and the quantity: "NAME
- * encode". */
+/* True if the glob matches the name, the spec or the label of the verdict's case, alone or with the
+ * quantity: "NAME encode". */
 static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);

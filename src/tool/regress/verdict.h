@@ -165,7 +165,7 @@ enum gcb_verdict_kind {
     GCB_WORSE, /* WORSE and BETTER: on errors */
     GCB_BETTER,
     GCB_NEW,  /* only the new build runs the case */
-    GCB_GONE, /* only the base runs the case */
+    GCB_GONE, /* the base runs the case; the new build does not, or fails in some processes */
     GCB_VERDICT_KINDS
 };
 extern const char *const gcb_verdict_names[GCB_VERDICT_KINDS]; /* such as "NOT-COMPARED" */
@@ -174,8 +174,9 @@ struct gcb_verdict {
     struct gcb_case_pair pair; /* borrows the cases */
     enum gcb_quantity quantity;
     enum gcb_verdict_kind kind;
-    /* figures; NAN if the verdict has none */
-    double base, next, ratio; /* in the quantity's unit; ratio: next / base */
+    /* figures; NAN if the verdict has none. `ratio` is next / base, but in an A/B run the median
+     * ratio of the pairs. */
+    double base, next, ratio; /* base and next: in the quantity's unit */
     double low, high;         /* 95 % interval of ratio; for two files: quotient of intervals */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* p-value, adjusted for the number of comparisons */
@@ -220,7 +221,8 @@ void gcb_verdicts_fini(struct gcb_verdicts *all); /* a zeroed struct is allowed 
 
 /* Returns the case of the base, or the case of the new run if the base has none. */
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v);
-const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
+/* Returns what to do next, a static text, or NULL for a verdict without advice, such as SAME. */
+const char *gcb_verdict_advice(const struct gcb_verdict *v);
 
 /* True if the verdict is SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory. */
 bool gcb_verdict_fails(const struct gcb_verdict *v);
@@ -286,7 +288,8 @@ bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
 
-/* Fields of the `environment` row (docs/rows.md) that differ between two runs. */
+/* Fields of the `environment` row (docs/rows.md) that differ between two runs. At most
+ * GCB_ENVIRONMENT_DIFFERENCES - 1 of them are kept. */
 #define GCB_ENVIRONMENT_DIFFERENCES 24
 struct gcb_environment_differences {
     size_t count;
