@@ -6,7 +6,7 @@
 #include "src/tool/base/memory.h"
 #include "src/tool/replay/replay_plan.h"
 
-/* ---- which tensors ---- */
+/* ---- choosing tensors ---- */
 
 #define LARGE 16 /* a tensor of more than 1 / LARGE of the limit is cut */
 
@@ -66,8 +66,8 @@ static uint64_t count_first_rows(const struct gcb_tensor *tensor, double share)
     return whole ? whole : 1;
 }
 
-/* Chooses the tensors, and sets their elements and offsets. `m` are the `count` messages of one
- * worker in one step. */
+/* Chooses tensors with at most `most` elements together, and sets their counts and offsets. `m` are
+ * the `count` messages of one worker in one step. */
 static int take_tensors(struct gcb_gradients *g, struct gcb_source *source,
                         const struct gcb_message_plan *m, size_t count, uint64_t most,
                         struct gcb_diag *diag)

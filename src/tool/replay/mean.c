@@ -68,7 +68,7 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
     t->sent->linked += (double)link_bytes;
 }
 
-/* ---- opening ---- */
+/* ---- opening the exchanges ---- */
 
 /* Divides the gradient into messages: one for each tensor if `apart`, else buckets of whole
  * tensors. */
@@ -212,7 +212,8 @@ static void add_cost(const struct team *t, struct gcb_cost *cost, double begin,
     }
 }
 
-/* Exchanges a message of a step. If `cost` is not NULL, adds worker 0's seconds. */
+/* Exchanges a message of a step. If `cost` is not NULL, adds worker 0's seconds to it. Otherwise
+ * adds the error of encoding sums again to t->sent. */
 static int exchange(struct team *t, size_t step, uint64_t draw, struct message *m,
                     struct gcb_cost *cost, struct gcb_diag *diag)
 {
@@ -258,7 +259,7 @@ static int exchange_all(struct team *t, size_t step, uint64_t draw, struct gcb_c
     return err;
 }
 
-/* ---- errors ---- */
+/* ---- errors and bytes of a method ---- */
 
 /* Sums over the steps whose mean is not 0. */
 struct errors {
@@ -270,8 +271,8 @@ struct errors {
 /* Step s numbers its draws from s * DRAWS_OF_STEP, so that steps have different draws. */
 #define DRAWS_OF_STEP 1000
 
-/* Exchanges a step in each draw, and adds its errors. `drift` is scratch of g->count elements.
- * Returns 0, 1 after a stop, or an error. */
+/* Exchanges a step in each draw, and adds its errors, unless its mean is 0. `drift` is scratch of
+ * g->count elements. Returns 0, 1 after a stop, or an error. */
 static int draw_step(struct team *t, size_t step, float *drift, struct errors *errors,
                      struct gcb_diag *diag)
 {
@@ -432,7 +433,7 @@ double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *me
     return sqrt(first + again);
 }
 
-/* ---- times and bytes ---- */
+/* ---- times, and bytes of an all-reduce ---- */
 
 struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by)
 {

@@ -40,10 +40,10 @@ struct gcb_gradients_config {
     unsigned workers; /* the most workers; 0: all */
     size_t steps;     /* the most steps, evenly spread; 0: all */
     /*
-     * The most elements of one worker, and of all workers and steps together; 0: no limit. If the
-     * dump has more elements, whole tensors are drawn, and a large tensor is drawn with a higher
-     * probability. A tensor of more than a sixteenth of the limit is not drawn: its first rows are
-     * taken, in the ratio of the limit to all elements.
+     * The most elements of one worker in one step, and of all workers and steps together; 0: no
+     * limit. If the dump has more elements, whole tensors are drawn, and a large tensor is drawn
+     * with a higher probability. A tensor of more than a sixteenth of the limit is not drawn: its
+     * first rows are taken, in the ratio of the limit to all elements.
      */
     uint64_t most, most_together;
 };
@@ -83,7 +83,7 @@ const float *gcb_gradients_at(const struct gcb_gradients *g, size_t step, unsign
  */
 struct gcb_mean_config {
     struct gcb_compute compute; /* not on a device */
-    struct gcb_evict *evict;    /* empties the caches before an exchange is timed; may be NULL */
+    struct gcb_evict *evict;    /* empties the caches before a timed exchange; NULL: not emptied */
     unsigned draws;             /* number of draws, R above: 1 to 1000 */
     struct gcb_watch watch;     /* may stop the measurement */
 };
@@ -118,16 +118,18 @@ bool gcb_mean_averages(const struct gcb_method *method);
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
  * gradients differ. The error also grows with the shared scale: mean->shared grows by the same
  * factor each time the number of workers doubles. If `measured` is 1, the error neither shrinks nor
- * grows. mean->second_error, and the error of all other methods, stay. A ring or tree encodes more
- * sums if there are more workers; each has the same relative error.
+ * grows. mean->second_error, and the error of all other methods, stay. In a ring or
+ * tree the error depends only on the sums: more workers encode more sums, each with the same
+ * relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);
 
 /*
- * Runs the method's exchange between all workers of `g`. Leaves out steps whose mean is 0. Returns
- * 0, or 1 after a stop; then *out is not complete. Returns GCB_E_INVALID if the mean of every step
- * is 0, GCB_E_NONFINITE if a memory overflowed, and the errors of gcb_exchange_create.
+ * Runs the method's exchange between all workers of `g`. Steps whose mean is 0 do not count in
+ * `error` and `lasting`. Returns 0, or 1 after a stop; then *out is not complete. Returns
+ * GCB_E_INVALID if the mean of every step is 0, GCB_E_NONFINITE if a memory overflowed, and the
+ * errors of gcb_exchange_create.
  */
 int gcb_mean_measure(struct gcb_mean *out, const struct gcb_gradients *g,
                      const struct gcb_mean_config *config, const struct gcb_method *method,

@@ -9,8 +9,8 @@
 
 #define GCB_MAX_POINTS 64
 
-/* The theta of each step: theta[i] holds from step from[i] on, and before the first point the
- * method's own. The first replayed step is step 0. Steps are counted through all repetitions of the
+/* The theta of each step: theta[i] holds from step from[i] on. Before from[0], the method's own
+ * theta holds. The first replayed step is step 0. Steps are counted through all repetitions of the
  * dump, whatever their numbers in the dump. */
 struct gcb_schedule {
     double theta[GCB_MAX_POINTS];
@@ -148,13 +148,13 @@ int gcb_replay_run(const struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);
 
-/* Make the row of a step and the row of all steps (docs/rows.md). The caller releases each row with
- * gcb_row_fini. */
+/* Makes the row of a step (docs/rows.md). The caller releases it with gcb_row_fini. */
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const struct gcb_replay_plan *plan,
                           const struct gcb_replay_step *step);
 
-/* `file` is the name of the input file. */
+/* Makes the row of all steps, or of the failure if total->failure has a status other than 0. `file`
+ * is the name of the input file. The caller releases the row with gcb_row_fini. */
 void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_replay_plan *plan,
                      const struct gcb_replay_total *total, const char *file);

@@ -7,13 +7,13 @@
 /* The most workers of a replay. */
 #define GCB_REPLAY_WORKERS 4096
 
-/* The workers of a replayed step. */
+/* How the workers and steps of a dump become replayed steps. */
 struct gcb_replay_order {
     /* Number of workers; 0: those of the dump. If there are fewer than in the dump, the first
      * workers are replayed. If there are more, the dump's workers are repeated, or with split_steps
      * consecutive steps of the dump become workers of one step. */
     uint64_t workers;
-    bool split_steps; /* `workers` is then a multiple of the dump's workers */
+    bool split_steps; /* `workers` must then be a multiple of the dump's workers */
     bool allow_gaps;  /* step numbers may have gaps */
 };
 
@@ -50,7 +50,8 @@ int gcb_replay_plan_init(struct gcb_replay_plan *out, const struct gcb_source *s
 /* Returns message j of worker w in a step, which is from 0 to plan->step_count - 1. */
 const struct gcb_message_plan *gcb_replay_message_at(const struct gcb_replay_plan *plan,
                                                      size_t step, uint32_t w, size_t j);
-/* Returns the source of the workers' gradients: "recorded", "repeated" or "steps". */
+/* Returns where the workers' gradients come from, a static text: "recorded", "repeated" (there are
+ * more workers than in the dump) or "steps" (the workers are those of several steps). */
 const char *gcb_replay_origin(const struct gcb_replay_plan *plan);
 
 #endif

@@ -20,13 +20,13 @@ struct run {
     struct gcb_replay_traffic traffic;
     uint64_t sent_steps;               /* steps with a message */
     double union_sum, contraction_sum; /* over these steps: union density, contraction */
-    double gradient_sq;                /* largest square of the `window` of a worker's norms */
+    double gradient_sq;                /* largest square of a worker's gcb_replay_norms.window */
     double residual_sq; /* largest squared norm of a worker's residual after a message */
     double lost;        /* largest ||p - s||^2 / ||p||^2 of a worker, p encoded, s decoded */
     uint64_t *ages;     /* ages[a]: number of elements of the step with staleness a */
 };
 
-/* ---- opening ---- */
+/* ---- opening a replay ---- */
 
 /* Looks for infinities and NaNs, unless the policy sets them to 0. Refuses them unless the policy
  * skips their steps. */
@@ -267,7 +267,7 @@ static void finish(const struct run *run)
                              : NAN;
 }
 
-/* ---- what changes between steps ---- */
+/* ---- the theta of a step ---- */
 
 /* Sets the theta of all messages whose method has a theta, unless the step before had the same
  * theta. */
@@ -297,7 +297,7 @@ static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gc
     return set_theta(run, step->theta, diag);
 }
 
-/* ---- steps ---- */
+/* ---- replaying the steps ---- */
 
 /* Zeroes the sums of the step, except the windows, which last until the next message. */
 static void clear_step(struct run *run, const struct gcb_replay_step *step)
@@ -312,7 +312,8 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
     };
 }
 
-/* Runs a step, which is step `at` of the plan, and reports it to the observer. */
+/* Runs a step, which is step `at` of the plan, and reports it to the observer. A step that the
+ * watch ends is not reported. */
 static int run_step(struct run *run, struct gcb_replay_step *step, size_t at, struct gcb_diag *diag)
 {
     const struct gcb_replay *r = run->r;
