@@ -10,7 +10,7 @@
  * measured. */
 struct sending {
     struct gcb_replay_state *s;
-    size_t at, j; /* step of the plan; message */
+    size_t at, j; /* indices: of the step in the plan, of the message in the step */
     struct gcb_replay_message *message;
     struct gcb_replay_step_sums *step;
     bool sent;   /* false: this step sends nothing */
@@ -22,7 +22,7 @@ struct sending {
     const struct gcb_message_plan *plan;
     float *gradient;
     double norm; /* norm of the worker's gradients, if they are clipped, else NAN */
-    /* set by end_worker: what the exchange has sent; NULL: nothing */
+    /* set by end_worker: the worker's tensor before encoding; NULL: this step sends nothing */
     const float *encoded;
 };
 
@@ -60,8 +60,6 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
 {
     return x ? gcb_reduce_blocks(s->config->compute.kernels->reduce.sum_sq, x, n) : 0.0;
 }
-
-/* ---- the beginning ---- */
 
 /* Reads the gradient of a message into `x`. Sets infinities and NaNs to 0 if the policy is ZERO.
  * Otherwise they are an error, because gcb_replay_open found none in this step. */
@@ -123,9 +121,8 @@ static int begin_worker(struct sending *job, struct gcb_diag *diag)
     return 0;
 }
 
-/* ---- the rounds ---- */
-
-/* Adds the bytes of a round to the step, and updates its number of rounds. */
+/* Adds the bytes of a round to the step's traffic. traffic->rounds becomes the largest number of
+ * rounds of any message. */
 static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, uint64_t link_bytes)
 {
     const struct sending *job = ctx;
@@ -159,8 +156,6 @@ static int run_rounds(struct sending *job, struct gcb_diag *diag)
     return explain(job, err, diag);
 }
 
-/* ---- the end ---- */
-
 /* Sets what only the encoder knows: the number of clamped elements, and the density asked for. */
 static void ask_encoder(const struct sending *job, struct gcb_tally *t)
 {
@@ -189,7 +184,7 @@ static int tally_parts_and_error(const struct sending *job, struct gcb_tally *t,
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
-/* Adds what the worker sent, and what arrived of it, to the step. */
+/* Adds the worker's message and its error to the step. Adds nothing if this step sends nothing. */
 static int tally_message(const struct sending *job, struct gcb_diag *diag)
 {
     struct gcb_replay_norms *norms = &job->step->workers[job->w];
@@ -251,7 +246,7 @@ static void count_largest(const struct sending *job)
         gcb_method_collective(&job->message->method) != GCB_COLLECTIVE_ALLREDUCE)
         return;
     k = gcb_kept_of(density, n);
-    while (high - least > 1) { /* finds the magnitude of the k-th element */
+    while (high - least > 1) { /* finds the k-th largest magnitude */
         const uint32_t middle = least + (high - least) / 2;
 
         if (job->s->config->compute.kernels->select.count(x, n, middle) < k)
@@ -277,7 +272,7 @@ static int end_worker(struct sending *job, struct gcb_diag *diag)
     int err;
 
     job->encoded = gcb_exchange_input(job->exchange);
-    memset(s->decoded, 0xff, n * sizeof(float)); /* NaNs: elements that nobody writes */
+    memset(s->decoded, 0xff, n * sizeof(float)); /* an element left unwritten stays NaN */
     err = gcb_exchange_conclude(job->exchange, job->w ? NULL : s->update, s->decoded, diag);
     if (job->w)
         gcb_exchange_learn_update(job->exchange, s->update);
@@ -296,7 +291,7 @@ static int end_worker(struct sending *job, struct gcb_diag *diag)
     return err;
 }
 
-/* Adds what was owed and what arrived to the message's sums over a span. Sets spans[i]. */
+/* Adds span i of this step's sums over workers to the message's arrays. Sets spans[i]. */
 static void settle_span(void *ctx, uint64_t i)
 {
     const struct sending *job = ctx;

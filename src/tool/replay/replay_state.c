@@ -5,8 +5,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"
 
-/* ---- exchanges ---- */
-
 /* Opens a worker's exchange of a message. `plan` describes the message of the first worker in
  * the first step. */
 static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *message,
@@ -30,8 +28,6 @@ static int open_exchange(struct gcb_replay_state *s, struct gcb_replay_message *
     err = gcb_exchange_create(&message->exchanges[worker], &message->method, &config, diag);
     return gcb_plan_explain(err, message->method.name, plan, s->config->source, diag);
 }
-
-/* ---- messages ---- */
 
 /* Opens a worker's exchange of a message, and allocates the ages of the message's elements. */
 static int init_worker(struct gcb_replay_state *s, struct gcb_replay_message *message,
@@ -94,8 +90,6 @@ static int take_buffers(struct gcb_replay_state *s)
         s->weights[w] = 1.0f;
     return 0;
 }
-
-/* ---- the state ---- */
 
 int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_config *config,
                           const struct gcb_replay_plan *plan, const struct gcb_method *method,

@@ -4,13 +4,10 @@
 #include "src/lib/exchange/local.h"
 #include "src/tool/replay/replay.h"
 
-/* The state that a replay of one method keeps from step to step, for every message of a step and
- * every worker. */
-
 /* One worker's part of one message. */
 struct gcb_replay_worker {
-    /* for each element: steps since it was last sent, or since the start; at most
-     * GCB_STALENESS_MAX */
+    /* for each element: steps since it last arrived or was 0 before encoding, or since the start;
+     * at most GCB_STALENESS_MAX */
     uint16_t *age;
     uint64_t pending_bytes; /* bytes of the gradients since the last message */
 };
@@ -28,6 +25,7 @@ struct gcb_replay_message {
     double *owed;  /* owed since the start */
 };
 
+/* The state of a replay of one method. The messages' parts last from step to step. */
 struct gcb_replay_state {
     const struct gcb_replay_config *config;
     const struct gcb_replay_plan *plan;
@@ -44,14 +42,14 @@ struct gcb_replay_state {
     float *decoded;       /* what arrived of a worker's tensor */
     float *owed, *update; /* sums over workers in one step: what is owed, what arrived */
     float *selected;      /* sum of what workers selected for a sparse all-reduce */
-    uint8_t *touched;     /* 1 for an element that some worker sent */
+    uint8_t *touched; /* 1 for an element that arrived from some worker with another value than 0 */
     struct gcb_replay_span *spans;
 };
 
 /* Sums over one span of elements. */
 struct gcb_replay_span {
     double drift, owed; /* squared norms of the arrays of struct gcb_replay_message */
-    uint64_t touched;   /* elements that some worker sent */
+    uint64_t touched;   /* number of elements that are 1 in gcb_replay_state.touched */
 };
 
 /* Squared norms of one worker in one step, over all messages. */
@@ -85,8 +83,9 @@ int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *mes
                       const char *key, double value, struct gcb_diag *diag);
 
 /* Sends message j of a step for all workers: reads the gradients, runs the exchange, and adds what
- * arrived to *step. `at` is the step's number in the plan. Send message 0 of a step first, because
- * it measures the norms for clipping. */
+ * arrived to *step, which starts zeroed except `at`, `workers` and their `window`. The parameter
+ * `at` is the step's index in the plan. Send message 0 of a step first, because it measures the
+ * norms for clipping. */
 int gcb_replay_send(struct gcb_replay_state *s, size_t at, size_t j,
                     struct gcb_replay_step_sums *step, struct gcb_diag *diag);
 
