@@ -111,7 +111,7 @@ void gcb_answer_choose(struct gcb_answer *a)
         a->trained = lasting;
 }
 
-/* ---- words ---- */
+/* ---- the text of an answer ---- */
 
 void gcb_answer_gain(char *out, size_t size, const struct gcb_answer *a,
                      const struct gcb_answer_item *x)
@@ -210,7 +210,7 @@ char *gcb_answer_text(char *out, size_t size, const struct gcb_answer *a)
     return out;
 }
 
-/* ---- rows ---- */
+/* ---- the row of an answer ---- */
 
 /* Sets fields of the row to the name, error and gain of item `at`, or to null if `at` is
  * SIZE_MAX. */

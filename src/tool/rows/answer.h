@@ -5,8 +5,8 @@
 
 /*
  * The answers of commands: which method to use, for fewer bytes or for a faster exchange. No error
- * predicts how well a network trains (docs/payoff.md), so an answer first finds the best method for
- * each of the first three of these kinds of errors.
+ * predicts how well a network trains (docs/payoff.md), so an answer may recommend a method for each
+ * of the first three of these kinds of errors.
  */
 enum gcb_error_kind {
     GCB_ERROR_EXACT, /* the error is small: the method is nearly exact */
@@ -43,7 +43,7 @@ struct gcb_answer_item {
 };
 
 /* Returns an item with what a method tells of itself: whether it is a baseline, is unbiased, and
- * has a memory. All figures are NAN, except the gain, which is 0. */
+ * has a memory. The name is NULL. All figures are NAN, except the gain, which is 0. */
 struct gcb_answer_item gcb_answer_item_of(const struct gcb_method *m);
 
 struct gcb_answer {

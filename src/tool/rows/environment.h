@@ -21,10 +21,11 @@ struct gcb_environment {
     const char *isa;    /* the widest instruction set in use; NULL: unknown */
     int threads;        /* 0: not known */
     const char *device; /* where messages are coded, such as "cpu" or "cuda:0"; NULL: unknown */
-    const char *gpu, *gpu_driver;              /* NULL: no GPU in use */
-    unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
-    double gpu_copy_gbps;                      /* bandwidth of copies of gpu_copy_bytes */
-    uint64_t gpu_copy_bytes;                   /* 0: not measured */
+    const char *gpu, *gpu_driver; /* NULL: no GPU in use */
+    /* clock after the copies of gpu_copy_gbps, and highest clock; 0: not known */
+    unsigned gpu_clock_mhz, gpu_clock_max_mhz;
+    double gpu_copy_gbps;    /* copies within the GPU's memory: bytes read and written */
+    uint64_t gpu_copy_bytes; /* size of the buffer that is copied; 0: not measured */
     /* The first item is the bandwidth with `threads` threads; the others are for other numbers of
      * threads. */
     const struct gcb_bandwidth *bandwidth;

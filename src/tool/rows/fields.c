@@ -161,7 +161,7 @@ size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
 
 static char *show_count(char *out, double value)
 {
-    if (!(value >= 0.0 && value < 1e18)) /* a uint64_t may not hold it */
+    if (!(value >= 0.0 && value < 1e18)) /* NAN, or not surely within a uint64_t */
         return gcb_number(out, value, 3);
     return gcb_count(out, (uint64_t)value);
 }

@@ -86,14 +86,14 @@ struct gcb_field_row {
 /* Returns the i-th line, in the order of the file. NULL: past the end. */
 const struct gcb_field_row *gcb_field_row(size_t i);
 
-const char *gcb_record_name(enum gcb_record record); /* also of a part */
+const char *gcb_record_name(enum gcb_record record); /* of a record or a part */
 /* Finds the record with this name, which may be NULL. Returns GCB_RECORDS if no record has it. */
 enum gcb_record gcb_record_find(const char *name);
 const char *gcb_field_name(enum gcb_field field);
 /* Finds the first field with this name. Returns GCB_FIELD_NONE if no field has it. */
 enum gcb_field gcb_field_find(const char *name);
 
-/* Writes the fields with this gate to `out`, in the order of the table. Returns their number. */
+/* Writes the fields with this gate to `out`, in the order of fields.def. Returns their number. */
 size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate);
 /* Writes the columns of csv and tsv for a set of records to `out`, from left to right. Returns
  * their number. */
@@ -104,7 +104,8 @@ size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
  * gcb_number_within. Returns out. */
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
 /* Writes a number to `out` (32 bytes) as tables show a field with this `show`, without a limit on
- * its width; "-" if the number is not finite. A GCB_SHOW_SIZE must be finite. Returns out. */
+ * its width; "-" if the number is not finite, or is 10 or more for GCB_SHOW_COSINE. A
+ * GCB_SHOW_SIZE must be finite. Returns out. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields for one kind of times: of encoding, decoding, sums, or a kernel. GCB_FIELD_NONE: this

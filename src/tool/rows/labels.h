@@ -9,7 +9,7 @@
 /*
  * Short names for a set of methods, for tables, answers and plots: "topk:theta=0.99". Two methods
  * of a set with different specs have different labels, unless the labels are cut. The label of a
- * policy shows only its number of rules, unless another policy of the set has as many.
+ * policy has its number of rules, but its id only if another policy of the set has as many rules.
  */
 #define GCB_LABEL 160 /* bytes of a label; a longer label is cut */
 /* most bytes of a method's name and a parameter that is not needed to tell methods apart */

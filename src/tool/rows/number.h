@@ -15,9 +15,9 @@ char *gcb_number(char *out, double value, int digits);
 /* Like gcb_number, but with fewer digits, or as d.de+03, if the text would take more than `width`
  * columns. Writes "?" if no such text fits; 7 columns are enough for any number. */
 char *gcb_number_within(char *out, double value, int digits, size_t width);
-char *gcb_scientific(char *out, double value, int digits); /* "1.2e-03"; "0" for zero */
+char *gcb_scientific(char *out, double value, int digits); /* two digits: "1.2e-03"; "0" for zero */
 char *gcb_factor(char *out, double times);                 /* "1.15", "12.3", "123" */
-char *gcb_percent(char *out, double share);                /* 0.123: "12.3 %" */
+char *gcb_percent(char *out, double share);                /* 0.123: "12.3 %"; 0.0001: "<0.1 %" */
 char *gcb_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
 char *gcb_count(char *out, uint64_t n);       /* "269722"; from ten million on "25.6 M" */
 char *gcb_seconds(char *out, double seconds); /* "3.21 ms", three digits */

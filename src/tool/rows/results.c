@@ -114,7 +114,7 @@ static bool is_possible(const struct gcb_field_info *info, unsigned records, con
         return json_is_boolean(value);
     case GCB_TYPE_OBJECT:
         return json_is_object(value);
-    case GCB_TYPE_LIST: /* a list with a unit has only numbers */
+    case GCB_TYPE_LIST: /* in a list with a unit, no number is negative; null stands for a NaN */
         for (size_t i = 0; *info->unit && i < json_array_size(value); i++)
             possible &= json_number_value(json_array_get(value, i)) >= 0.0;
         return possible && json_is_array(value);
@@ -174,7 +174,7 @@ static bool is_wanted(const struct reading *r, enum gcb_record kind)
     return kind == GCB_RECORDS || r->records & GCB_RECORD_BIT(kind);
 }
 
-/* Parses, checks and visits the current line. */
+/* Parses, checks and visits the current line, unless the caller does not want its record. */
 static int take_line(struct reading *r, size_t length, const char *path,
                      gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
 {

@@ -56,7 +56,8 @@ json_t *gcb_json_copy(const json_t *value);
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
 /* Make values for arrays and nested objects, as gcb_row_text and gcb_row_real store them. The
- * caller owns the reference. */
+ * caller owns the reference. They return NULL without memory, which gcb_row_json, gcb_json_append
+ * and gcb_json_set handle. */
 json_t *gcb_row_make_text(const char *text);
 json_t *gcb_row_make_real(double value);
 

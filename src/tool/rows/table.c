@@ -76,7 +76,8 @@ size_t gcb_table_rows(const struct gcb_table *t)
     return t ? t->used / t->count : 0;
 }
 
-/* Returns the width that the title and all cells of a column need. */
+/* Returns the width that the title and the cells of a column need. Rows of gcb_table_title do not
+ * count. */
 static size_t natural_width(const struct gcb_table *t, size_t column)
 {
     size_t width = gcb_text_columns(t->columns[column].title);
