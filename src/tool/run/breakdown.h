@@ -30,7 +30,7 @@ struct gcb_groups {
 };
 
 void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
-void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
+void gcb_groups_fini(struct gcb_groups *g); /* a zeroed struct is allowed */
 
 /* Adds the trial's tally to the group of its message, which is created if needed. With
  * GCB_PER_MESSAGE, the trials of a message must follow each other: gcb_run must run without

@@ -12,7 +12,8 @@
  * their work.
  *
  * The returned coder or sum is borrowed until the next call that returns a coder or sum: that call
- * may destroy it. So the encoder and the decoder of a large message are never in memory together.
+ * may destroy it. So the encoder and the decoder of a message are not in memory together if the
+ * message has more than half of the allowed elements.
  */
 struct gcb_coders;
 

@@ -12,8 +12,8 @@
  */
 #define GCB_DECODERS_APART 1e-6
 #define GCB_MESSAGES_APART 1e-4
-/* Returns the L2 distance of two tensors of n elements as a share of their norm. First subtracts
- * the distance that may come from rounding to multiples of the smallest float. */
+/* Returns `distance`, the L2 distance of two tensors of n elements, as a share of `norm`. First
+ * subtracts the distance that may come from rounding to multiples of the smallest float. */
 double gcb_device_share(double distance, double norm, uint64_t n);
 
 /* A message that a device encoded, with everything needed to compare it with the CPU's message,
@@ -50,8 +50,8 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
 int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_fidelity *error,
                             struct gcb_message_parts *parts, struct gcb_diag *diag);
 
-/* Checks that `error`, which the device measured, equals the error that the CPU measures, bit for
- * bit. */
+/* Checks that each member of `error`, which the device measured, equals the member that the CPU
+ * measures, or that both are NaNs. */
 int gcb_device_check_fidelity(const struct gcb_device_check *c, const struct gcb_fidelity *error,
                               struct gcb_diag *diag);
 

@@ -15,6 +15,13 @@ static double number(const struct gcb_rule_input *in, const char *key)
     return value;
 }
 
+/* The terms allow for the rounding of float32 norms, levels and shares, for draws of 32 bits, and
+ * for values that are multiples of the smallest float32. */
+double gcb_element_slack(float x, const struct gcb_element_error *e)
+{
+    return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
+}
+
 /* ---- range floats: a relative error in a range, an absolute error below it ---- */
 
 /* The error is relative between the values of the smallest and the largest code of the message's
@@ -44,13 +51,6 @@ static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, v
         each(ctx, i, &(struct gcb_element_error){.most = most});
     }
     return true;
-}
-
-/* The terms allow for the rounding of float32 norms, levels and shares, for draws of 32 bits, and
- * for values that are multiples of the smallest float32. */
-double gcb_element_slack(float x, const struct gcb_element_error *e)
-{
-    return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
 }
 
 /* ---- QSGD: levels are N/s apart in each bucket; N is the bucket's largest magnitude or its L2
@@ -118,7 +118,8 @@ static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* Returns the sum over buckets of the largest mean that the claim of the rule "levels" gives. */
+/* Returns the largest mean of the squared error that the claim of the rule "levels" gives, summed
+ * over buckets. */
 static double largest_mean_of_levels(const struct gcb_rule_input *in)
 {
     const double s = level_count(in);
@@ -186,8 +187,8 @@ static bool visit_natural(const struct gcb_rule_input *in, gcb_element_fn *each,
     return true;
 }
 
-/* Returns an eighth of the energy, and more for elements below 2^-126, because these become 0 or
- * 2^-126. */
+/* Returns the largest mean of the squared error: an eighth of the energy, and more for elements
+ * below 2^-126, because these become 0 or 2^-126. */
 static double largest_mean_of_natural(const struct gcb_rule_input *in)
 {
     double sum = 0.0;
@@ -200,7 +201,7 @@ static double largest_mean_of_natural(const struct gcb_rule_input *in)
     return sum;
 }
 
-/* ---- small floats and integers with a scale for each block ---- */
+/* ---- small floats with or without a scale, and integers with a scale for each block ---- */
 
 /* Elements that share a scale, and their smallest and largest value. Starts zeroed. */
 struct span {
@@ -227,8 +228,8 @@ static float largest_of(const struct span *b)
     return fmaxf(fabsf(b->lo), fabsf(b->hi));
 }
 
-/* A format: mantissa bits, exponent of the smallest normal value, largest value and its
- * exponent. */
+/* A format: mantissa bits, exponents of the smallest normal value and of the largest value, and the
+ * largest value. */
 struct small_float {
     int mantissa, least, greatest;
     float largest;
@@ -294,7 +295,8 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
     return (double)tensor * step_at(&e4m3, scale) * rint(scale / step_at(&e4m3, scale));
 }
 
-/* Returns the error of magnitude x in a format times a scale. */
+/* Returns the error of a magnitude x in a format whose values are multiplied by `scale`. With a
+ * scale of 0, x may become 0. */
 static struct gcb_element_error small_error(const struct small_float *f, double scale, double x,
                                             bool drawn)
 {
@@ -584,7 +586,7 @@ static double largest_deviation(double variance, double most)
 
 /* ---- draws-apart: seeds, workers and steps draw differently ---- */
 
-/* True if the method's rule says that every element is rounded at random. */
+/* True if the method has a rule by which elements are rounded at random. */
 static bool draws(const struct gcb_method *m)
 {
     const struct gcb_error_rule *rule = gcb_error_rule_of(m);
@@ -848,7 +850,7 @@ const struct gcb_promise gcb_promises_random[] = {
     {.name = NULL},
 };
 
-/* ---- the table ---- */
+/* ---- the table of rules ---- */
 
 static const struct gcb_error_rule rules[] = {
     {

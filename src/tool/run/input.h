@@ -10,9 +10,6 @@
 #include "src/tool/read/layout.h"
 #include "src/tool/read/source.h"
 
-/* What a coder must know about a planned message (src/tool/read/layout.h), and the message's name
- * for rows and error messages. */
-
 /* Tensors whose path matches one of the globs belong to the output layer. The globs are
  * borrowed. */
 struct gcb_output_layers {
@@ -65,7 +62,7 @@ void gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source);
 
 /* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {
-    GCB_POLICY_ERROR, /* fail at the first such message */
+    GCB_POLICY_ERROR, /* fail */
     GCB_POLICY_SKIP,  /* skip the step for all workers, as a loss scaler does */
     GCB_POLICY_ZERO,  /* set these elements to 0 */
     GCB_POLICY_RAW,   /* send the message raw, without any change */
@@ -95,7 +92,7 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
 /* Returns GCB_E_NONFINITE, with a message that names the first few tensors; 0 if the scan found
  * none. */
 int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
-void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan); /* zeroed is fine */
+void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan); /* a zeroed struct is allowed */
 
 /* True if a tensor of this step has an infinity or NaN. */
 bool gcb_nonfinite_has_step(const struct gcb_nonfinite_scan *scan, uint64_t step);

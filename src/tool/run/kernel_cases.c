@@ -5,7 +5,7 @@
 #include "kernels/base/hd.h"
 #include "src/tool/base/memory.h"
 
-/* ---- arrays ---- */
+/* ---- the arrays and the kernel of a job ---- */
 
 /* Allocates an array of zeros, which the job owns. Sets the guards around the array to 0xa5.
  * Writing all of it maps its pages before the timed calls. */
@@ -158,7 +158,7 @@ static void run_compare(struct gcb_kernel_job *job)
  * is 1 - |x|. Sparsifiers keep 15 % by default. */
 static const float threshold = 0.6127f;
 
-/* Collects the elements above the threshold among the first `count` floats. */
+/* Collects the elements with at least the threshold's magnitude among the first `count` floats. */
 static void collect(struct gcb_kernel_job *job, size_t count)
 {
     job->kept = job->kernels.select.collect(job->pos, job->y, NULL, job->x, count, 0,
@@ -662,7 +662,7 @@ static void run_scatter(struct gcb_kernel_job *job)
     scatter(job->y, job->pos, job->x, job->kept, job->weight);
 }
 
-/* ---- the table ---- */
+/* ---- the table of cases ---- */
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_cases[] = {

@@ -127,7 +127,7 @@ static int run_calls(void *ctx, struct gcb_diag *diag)
     return 0;
 }
 
-/* Returns a hash of what the kernel wrote and returned. */
+/* Returns a hash of job->out, unless it is NULL, and of what the kernel returned. */
 static uint64_t digest(const struct gcb_kernel_job *job)
 {
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);

@@ -16,8 +16,8 @@
 enum gcb_kernel_size {
     GCB_KERNEL_L1, /* 4096 floats: the size of the blocks that codecs work on */
     GCB_KERNEL_L2, /* 64 Ki floats, 256 KiB for each array */
-    /* 16 Mi floats, or the first larger power of two whose array does not fit into the last-level
-     * cache, as long as four such arrays take at most a quarter of memory */
+    /* 16 Mi floats, doubled until an array does not fit into the last-level cache, or four arrays
+     * of twice the size would take more than a quarter of memory */
     GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
@@ -55,7 +55,7 @@ struct gcb_kernel_result {
 
 struct gcb_kernels_observer {
     int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
-    void *ctx; /* of `result` */
+    void *ctx; /* passed to `result` */
     struct gcb_watch watch;
 };
 
@@ -112,8 +112,9 @@ struct gcb_kernel_job {
     void *out;
     size_t out_bytes;
 
-    const float *x; /* the kernel's input */
-    float *y;       /* the kernel's output, or the array that it changes in place */
+    const float *x; /* the kernel's input; the output of an inverse FFT */
+    /* the kernel's output, or the array that it changes in place; the input of an inverse FFT */
+    float *y;
     uint16_t *code;
     uint32_t *pos;
     uint8_t *bytes;
@@ -141,7 +142,7 @@ struct gcb_kernel_case {
     const char *family, *name;
     size_t offset; /* where struct gcb_kernels has the function, or GCB_KERNEL_LIBRARY */
     unsigned param;
-    /* allocates and fills the arrays; sets `out` and the bytes */
+    /* allocates and fills the arrays; sets the bytes, and `out` if the output is compared */
     void (*prepare)(struct gcb_kernel_job *job);
     void (*run)(struct gcb_kernel_job *job); /* makes one call over all n floats */
 };
