@@ -81,23 +81,24 @@ static void write_value(FILE *f, const json_t *value)
 
 /* ---- csv and tsv ---- */
 
-/* Writes a text as csv or tsv. A text that begins like a formula gets an apostrophe in front,
- * because spreadsheets would run it. Rows hold tabs and newlines escaped. */
-static void write_text(FILE *f, const char *text, char separator)
+/* Writes a text as csv or tsv. Escapes it again, because `merge` copies rows from files, whose texts
+ * may hold newlines and tabs. A text that begins like a formula gets an apostrophe in front, because
+ * spreadsheets would run it. */
+static void write_text(FILE *f, const char *value, char separator)
 {
-    const char *guard = *text && strchr("=+-@", *text) ? "'" : "";
+    const size_t size = 4 * strlen(value) + 1;
+    char *const text = gcb_escape_again(gcb_must_array(size, 1), size, value);
+    const bool quoted = separator == ',' && strpbrk(text, ",\"");
 
-    if (separator == '\t' || !strpbrk(text, ",\"")) {
-        fprintf(f, "%s%s", guard, text);
-        return;
-    }
-    fprintf(f, "\"%s", guard);
-    for (; *text; text++) {
-        if (*text == '"')
+    fputs(quoted ? "\"" : "", f);
+    fputs(*text && strchr("=+-@", *text) ? "'" : "", f);
+    for (const char *p = text; *p; p++) {
+        if (quoted && *p == '"')
             fputc('"', f);
-        fputc(*text, f);
+        fputc(*p, f);
     }
-    fputc('"', f);
+    fputs(quoted ? "\"" : "", f);
+    gcb_free(text);
 }
 
 /* Writes one cell, which is empty for null, a list or an object. */

@@ -97,6 +97,25 @@ static void test_csv(void **state)
     free(data);
 }
 
+/* A row from a file may have a text that is not escaped. */
+static void test_csv_escapes_again(void **state)
+{
+    struct gcb_sink *sink = NULL;
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+    struct gcb_row row = {
+        .json = json_pack("{ssss}", "record", "histogram", "tensor", "a\nb\x1b[1m,\\x0a")};
+
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_CSV, f, "memory", records, NULL), 0);
+    assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
+    fclose(f);
+    assert_string_equal(data, HEADER "\nhistogram,\"a\\x0ab\\x1b[1m,\\x0a\",,,,,,,,,,,\n");
+    gcb_row_fini(&row);
+    gcb_sink_destroy(sink);
+    free(data);
+}
+
 static void test_table_drops_rows(void **state)
 {
     const char *const texts[] = {"x"};
@@ -257,7 +276,7 @@ static void test_table(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(test_json), cmocka_unit_test(test_any_key), cmocka_unit_test(test_csv),
-          cmocka_unit_test(test_table_drops_rows),
+          cmocka_unit_test(test_csv_escapes_again), cmocka_unit_test(test_table_drops_rows),
           cmocka_unit_test(test_other_records_stay_out_of_csv),
           cmocka_unit_test(test_large_numbers), cmocka_unit_test(test_method),
           cmocka_unit_test(test_full_disk), cmocka_unit_test(test_reader_gone),
