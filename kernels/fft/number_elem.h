@@ -2,8 +2,8 @@
 #define KERNELS_FFT_NUMBER_ELEM_H
 
 /*
- * What the FFTs do with a few complex numbers, in C and CUDA C++. A file that includes this header
- * may first define FORCE, which begins a function that is always inlined; `lane`, the type of a
+ * Complex arithmetic and small DFTs, in C and CUDA C++. Before a file includes this header, it may
+ * define all of these: FORCE, which begins a function that is always inlined; `lane`, the type of a
  * real part, such as a vector of floats; and struct number. Otherwise a number is two floats.
  */
 #include "kernels/fft/steps.h"
@@ -44,7 +44,6 @@ FORCE struct number scale(struct number a, float by)
     return number_of(a.re * by, a.im * by);
 }
 
-/* a times -i. */
 FORCE struct number times_minus_i(struct number a)
 {
     return number_of(a.im, -a.re);
@@ -82,8 +81,9 @@ FORCE void dft4(struct number *a, struct number *b, struct number *c, struct num
     *d = sub(t, v);
 }
 
-/* Does a DFT of R numbers, for R = 5 or 7. The sums and differences of v[r] and v[R - r] come
- * first, because they share factors. cosine[j] and sine[j] belong to the angle 2 pi j / R. */
+/* Does a DFT of R numbers, for R = 5 or 7. v[r] and v[R - r] have equal cosines and opposite sines
+ * as factors, so their sum and difference are multiplied instead. cosine[j] and sine[j] are those
+ * of the angle 2 pi j / R. */
 FORCE void dft_odd(struct number *v, unsigned R, const float *cosine, const float *sine)
 {
     struct number sum[4], difference[4], first = v[0], out[8];
@@ -174,7 +174,7 @@ FORCE void dft(struct number *v, unsigned R)
         dft7(v);
 }
 
-/* ---- bins ---- */
+/* ---- bins of a real DFT, and coefficients of a DCT ---- */
 
 /* Makes bins k (*near) and m - k (*far) of a real DFT of 2 m elements from numbers k and m - k of a
  * complex DFT. `by` is 0.5, or 1 for twice the bins. `split` is exp(-2 pi i k / (2 m)). */
@@ -223,6 +223,8 @@ FORCE size_t folded(size_t e, size_t m)
     return e % 2 ? 2 * m - 1 - e / 2 : e / 2;
 }
 
+/* ---- rounds ---- */
+
 /* The cases of a switch over radices: each calls round(arguments, R) with a constant R. */
 #define GCB_FFT_CASE(R, round, ...) \
     case R: \
@@ -239,7 +241,8 @@ FORCE size_t folded(size_t e, size_t m)
 /*
  * The body of a function that does all rounds of `steps`. The file that uses it defines
  * first_round(steps, from, to, R), which writes to `to`, and next_round(to, m, p, twiddle, R),
- * which works in place.
+ * which works in place: p is the product of the earlier radices, and `twiddle` points to the
+ * round's factors (struct gcb_fft_steps).
  */
 #define GCB_FFT_TRANSFORM(steps, from, to) \
     const float *twiddle = (steps)->twiddle; \

@@ -60,7 +60,7 @@ FORCE struct number numbers_down(const float *re, const float *im, size_t k)
 
 /* ---- interleaved numbers ---- */
 
-/* Splits n numbers, (re, im) after (re, im). */
+/* Splits n numbers, which are stored as (re, im) after (re, im), into planes. */
 static void unzip(struct planes to, const float *x, size_t n)
 {
     for (size_t k = 0; k < n; k += LANES) {
@@ -299,7 +299,7 @@ static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const flo
     }
 }
 
-/* ---- the two functions ---- */
+/* ---- forward_one and inverse_one ---- */
 
 /* The place of element e of a DCT's 2 m elements among the parts of the DFT's numbers. */
 static float *folded_part(struct planes z, size_t e, uint32_t m)
@@ -372,7 +372,7 @@ void NAME(inverse_one)(const struct gcb_fft_steps *steps, const float *bins, flo
     const struct planes a = planes_at(room, m), b = planes_at(room + 2 * plane_floats(m), m);
 
     if (dct) {
-        /* both planes of b as one array, because vectors may be read beyond its ends */
+        /* Copies the coefficients, because whole vectors may be read beyond their ends. */
         memcpy(b.re, bins, 2 * (size_t)m * sizeof(*bins));
         coefficients_to_numbers(steps, b.re, a);
     } else {

@@ -120,10 +120,11 @@ static void parallel(struct call *call, void (*task)(void *ctx, uint64_t worker)
                  call);
 }
 
-/* ---- chunks in lanes ---- */
+/* ---- chunks of at most LONGEST elements ---- */
 
-/* The `spare` of gcb_fft_forward_fn and gcb_fft_inverse_fn: the memory of the bins if it is large
- * enough and aligned, because the second-level cache has hardly room for more. */
+/* The `spare` of gcb_fft_forward_fn and gcb_fft_inverse_fn. If all lanes have chunks and the bins
+ * are aligned, it is the memory of the bins, because the second-level cache has hardly room for
+ * more. */
 static float *spare_room(const struct own *o, const struct gcb_fft_chunks *which, float *bins)
 {
     return which->count == o->fns->lanes && (uintptr_t)bins % 64 == 0
@@ -220,7 +221,7 @@ static void transform_share(void *ctx, uint64_t worker)
 
 /* ---- long transforms ---- */
 
-/* Does a worker's share of one pass. */
+/* Transforms a worker's share of the columns or, if call->rows, of the rows. */
 static void pass_share(void *ctx, uint64_t worker)
 {
     const struct call *call = ctx;
@@ -326,7 +327,7 @@ static void long_inverse(struct own *o, float *bins, float *x, uint64_t given)
 
 /* ---- the engine ---- */
 
-/* Transforms `in` to bins, or bins to `out`. */
+/* Transforms `in` to bins or, in an inverse, bins to `out`. An inverse may overwrite bins. */
 static void transform_all(struct own *o, const float *in, float *bins, float *out)
 {
     const uint64_t length = o->need.length, floats = gcb_fft_floats(o->need.kind, length);

@@ -6,8 +6,8 @@
 /*
  * The steps between a real FFT and the stages after it, bit for bit as in
  * src/lib/sparse/transform_fft.c: powers, by which bins are ordered, and the scaling of chosen or
- * decoded bins. A bin is a pair (re, im). Arrays are aligned to 16 bytes, arrays of bins to 8.
- * Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
+ * decoded bins. A bin is a pair (re, im). Arrays are device memory, aligned to 16 bytes; arrays of
+ * bins are aligned to 8. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -33,7 +33,7 @@ int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const fl
                              struct gcb_device_result *result);
 
 /* Writes the chosen bins in unitary scale: entry j is value[2 j] and value[2 j + 1]. Writes entries
- * from number `from` on. */
+ * from number `from` on, whose bins must not be before how->first. */
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from);

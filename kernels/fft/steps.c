@@ -37,7 +37,7 @@ static void unit_of(double *to, uint64_t a, uint64_t b)
 {
     const double pi = 3.14159265358979323846, diagonal = 0.70710678118654752440; /* sqrt(1/2) */
     const uint64_t octant = 8 * (a % b) / b;
-    /* the distance from the angle to the nearest multiple of a quarter turn, in 1/b of an octant */
+    /* near: distance from the angle to a multiple of a quarter turn, in 1/b of an octant */
     const uint64_t rest = 8 * (a % b) - octant * b, near = octant % 2 ? b - rest : rest;
     const double x = pi / 4 * ((double)near / (double)b);
     const double c = near == b ? diagonal : cosine(x), s = near == b ? diagonal : sine(x);

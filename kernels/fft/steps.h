@@ -13,13 +13,13 @@
  *
  * A real DFT of an even length L is made from a complex DFT of m = L/2 numbers, (x[0], x[1]),
  * (x[2], x[3]), ... The complex DFT has rounds of small radices R: 8 as often as it fits, then at
- * most one 4 or 2, then all 3, 5 and 7. It decimates in time. Let p be the product of the radices
- * of the rounds before. A round joins R transforms of p numbers into one of R p numbers. A
- * butterfly takes number k < p of each of the R transforms, multiplies that of transform r > 0 by
- * exp(-2 pi i k r / (R p)), and writes numbers k + p q, q = 0..R-1, of the joined transform. In the
- * first round p is 1, so nothing is multiplied. In the last round, transform r has the elements n
- * with n mod R = r; in the rounds before, the same rule holds for n / R. This is the dataflow of
- * Stockham's FFT in kernels/fft/block_fft.cuh.
+ * most one 4 or 2, then all 3, 5 and 7; if m is 1, one round of radix 1. It decimates in time. Let
+ * p be the product of the radices of the rounds before. A round joins R transforms of p numbers
+ * into one of R p numbers. A butterfly takes number k < p of each of the R transforms, multiplies
+ * that of transform r > 0 by exp(-2 pi i k r / (R p)), and writes numbers k + p q, q = 0..R-1, of
+ * the joined transform. In the first round p is 1, so nothing is multiplied. In the last round,
+ * transform r has the elements n with n mod R = r; in the rounds before, the same rule holds for n
+ * / R. This is the dataflow of Stockham's FFT in kernels/fft/block_fft.cuh.
  */
 
 GCB_BEGIN_C
@@ -41,7 +41,8 @@ struct gcb_fft_steps {
     const float *cosine, *sine; /* for a DCT: of pi k / (4 m), k <= m; else NULL */
 };
 
-/* True if our own FFT takes this length: even, with no prime factors except 2, 3, 5 and 7. */
+/* True if our own FFT takes this length: positive, even, with no prime factors except 2, 3, 5 and
+ * 7. */
 bool gcb_fft_is_own(uint64_t length);
 
 /* The number of floats of the tables for m numbers; if `dct`, with the tables for a DCT. It
@@ -50,8 +51,8 @@ bool gcb_fft_is_own(uint64_t length);
 uint64_t gcb_fft_tables(uint32_t m, bool dct);
 
 /* Both functions set *steps, which points into `tables` (gcb_fft_tables floats); gcb_fft_steps_fill
- * also writes the tables. gcb_fft_is_own(2 * m) is true. The caller keeps the tables as long as
- * *steps is used. */
+ * also writes the tables. gcb_fft_is_own(2 * m) must be true. The caller keeps the tables as long
+ * as *steps is used. */
 void gcb_fft_steps_lay_out(struct gcb_fft_steps *steps, uint32_t m, bool dct, const float *tables);
 void gcb_fft_steps_fill(struct gcb_fft_steps *steps, uint32_t m, bool dct, float *tables);
 
@@ -88,9 +89,9 @@ static inline void gcb_fft_long_unit(const struct gcb_fft_long *f, float *to, ui
 
 /* The number of bytes of the tables for m numbers. */
 uint64_t gcb_fft_long_tables(uint64_t m);
-/* gcb_fft_is_own(2 * m) is true, and m is 225 or more. Sets *f and writes its tables to `tables`
- * (gcb_fft_long_tables bytes, aligned to 64 bytes). The caller keeps the tables as long as *f is
- * used. */
+/* Sets *f and writes its tables to `tables` (gcb_fft_long_tables bytes, aligned to 64 bytes).
+ * gcb_fft_is_own(2 * m) must be true, and m must be 225 or more. The caller keeps the tables as
+ * long as *f is used. */
 void gcb_fft_long_fill(struct gcb_fft_long *f, uint64_t m, void *tables);
 
 /* Writes the cosine and the sine of 2 pi a / b, for a and b below 2^53. For nearly every angle,

@@ -71,6 +71,8 @@ __device__ void transform(const gcb_fft_steps *steps, const complex *from, compl
     GCB_FFT_TRANSFORM(steps, from, to);
 }
 
+/* ---- factors and places ---- */
+
 __device__ complex split_of(const gcb_fft_steps &steps, unsigned k)
 {
     return {steps.split_re[k], steps.split_im[k]};
@@ -96,7 +98,8 @@ __device__ void put(float *to, float v, uint32_t *top)
     *top = larger(*top, gcb_magnitude(v));
 }
 
-/* Stores bin k or, if Dct, coefficients k and 2 m - k of twice bin k. */
+/* Stores bin k. If Dct, `bin` is twice bin k, and its coefficients k and 2 m - k are stored, times
+ * f.scale. */
 template <bool Dct>
 __device__ void put_bin(float *bins, const gcb_cuda_steps &f, unsigned k, complex bin,
                         uint32_t *top)
