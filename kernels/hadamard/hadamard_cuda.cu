@@ -21,14 +21,15 @@ static_assert(kTileEach == 1u << kStages, "kStages stages must use all values of
 struct job {
     uint64_t n, length;
     const uint8_t *side; /* inverse: address of the key */
-    const float *from;   /* inverse: elements are subtracted from this, or NULL */
+    const float *from;   /* inverse: elements are subtracted from this; NULL: they are stored */
     uint64_t key;        /* forward: the key */
     float unitary;       /* inverse: factor of coefficients */
     uint32_t unused;     /* makes the padding explicit, so that every byte of the argument is set */
 };
 
 /* What a pass does besides its stages. The first pass (tile_pass) flips signs (forward) or scales
- * (inverse). The last pass scales shorter pieces and, in the inverse, flips signs. */
+ * (inverse). The last pass scales shorter pieces and, in the inverse, flips signs and subtracts the
+ * elements from job.from. */
 struct pass {
     bool inverse, last;
 };

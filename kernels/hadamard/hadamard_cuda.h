@@ -7,9 +7,10 @@
  * The randomised Walsh-Hadamard transform of a message on the device (H and D are those of
  * kernels/hadamard/hadamard.h), bit for bit as in src/lib/sparse/transform_hadamard.c. The message
  * is cut into pieces of `length` elements, a power of two. The rest is cut into smaller powers of
- * two, whose coefficients are brought to the same scale. The first launch does up to twelve
- * stages, and each further launch does up to four; a launch reads and writes each element once.
- * Arrays are aligned to 16 bytes. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
+ * two, whose coefficients are brought to the same scale. The first launch does up to twelve stages,
+ * and each further launch does up to four; a launch reads and writes each element once. Arrays of
+ * floats are device memory, aligned to 16 bytes; `side` is device memory. Functions return 0,
+ * GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -27,7 +28,7 @@ struct gcb_cuda_hadamard_inversion {
     uint64_t length;     /* of a whole piece, as in gcb_cuda_hadamard_forward */
     float unitary;       /* 1 / sqrt(length) */
     const uint8_t *side; /* the key, GCB_CUDA_HADAMARD_SIDE bytes in device memory */
-    const float *from;   /* the tensor to subtract the elements from (n floats), or NULL */
+    const float *from;   /* n floats to subtract the elements from; NULL: write the elements */
 };
 
 /* Writes D H (unitary * coef) of each piece to out, or how->from minus that. May overwrite
