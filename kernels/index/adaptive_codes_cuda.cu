@@ -125,8 +125,8 @@ __device__ void find_best_join(codes_room &m)
     }
 }
 
-/* Joins group g and the next. Thread i moves group i + 1 to place i. Called by every thread of the
- * block. */
+/* Joins group g and the next. Each thread i > g moves group i + 1 to place i. Called by every
+ * thread of the block. */
 __device__ void join_next(codes_room &m, unsigned g)
 {
     const unsigned i = threadIdx.x, into = m.group[g].row, from = m.group[g + 1].row;

@@ -29,7 +29,7 @@ __device__ __forceinline__ void clear_room(tile_room &room)
 }
 
 /* Writes the n <= 64 low bits of v as bits [at, at + n) of the stream, as far as they lie in the
- * window, where they must be 0 before. The other bits of v are 0. */
+ * window, where they must be 0 before. The other bits of v must be 0. */
 __device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint64_t v, unsigned n)
 {
     while (n) {

@@ -100,7 +100,7 @@ __device__ bool find_parts(index_parts *to, const gcb_cuda_payload &p,
     return head.index + gcb_block_bytes(p.n, head.kept, width) == p.length;
 }
 
-/* The count of block b. */
+/* Reads the number of kept positions of block b. */
 __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 {
     if (width == kWide)

@@ -138,8 +138,9 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
     return static_cast<uint32_t>(lesser(pos, n));
 }
 
-/* Reads a block's positions; threads share the block's bits. If the bits are not a valid block, at
- * least one thread returns false. Called by every thread of the block. */
+/* Reads a block's positions; threads share the block's bits. At least one thread returns false if a
+ * position is n or more, or the block ends before its last position or too long after it. Does not
+ * check the order of the positions. Called by every thread of the block. */
 __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {

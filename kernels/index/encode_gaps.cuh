@@ -198,7 +198,7 @@ template <class Code, class Table> struct measured_layout {
     }
 };
 
-/* Queues the three steps. `offset` has room for one number for each block of c->most positions.
+/* Queues the three steps. `offset` has room for tile_count(c->most) numbers, one for each block.
  * Step 1 writes the size of each block there, and step 2 replaces the sizes by offsets. */
 template <class Code, class Table>
 int put_stream(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chosen *c,

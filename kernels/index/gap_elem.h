@@ -11,9 +11,9 @@
  * minus one, plus the number of the stream's own codes. */
 #define GCB_GAP_MARK 32
 
-/* The symbol of a gap (less one) below 2^31. Gaps below 16 are their own symbols. For other gaps
- * the symbol is 12 + e with e = floor(log2(gap)), and the e low bits of the gap follow the symbol
- * verbatim; *low is their number. */
+/* The symbol of a gap; `gap` is the gap less one, below 2^31. If `gap` is below 16, it is its own
+ * symbol, and *low becomes 0. Otherwise the symbol is 12 + e with e = floor(log2(gap)), the e low
+ * bits of `gap` follow the symbol verbatim, and *low becomes e. */
 GCB_HD unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
 {
     *low = gap < 16 ? 0 : gcb_log2_floor(gap);
@@ -26,8 +26,8 @@ struct gcb_gap_past {
     unsigned last, sum;
 };
 
-/* Updates the past with a symbol. The magnitude of a symbol s is floor(log2(s + 1)) below 16,
- * otherwise the number of bits that follow the symbol. */
+/* Updates the past with a symbol. The magnitude of a symbol s is floor(log2(s + 1)) if s is below
+ * 16, otherwise the number of bits that follow the symbol. */
 GCB_HD void gcb_gap_update_past(struct gcb_gap_past *past, unsigned symbol)
 {
     const unsigned magnitude = symbol < 16 ? gcb_log2_floor(symbol + 1) : symbol - 12;
@@ -69,7 +69,8 @@ GCB_HD void gcb_gap_cost_add(struct gcb_gap_cost *t, uint64_t count)
  * The approximate cost of a code for these counts, in units of 2^-16 bits: the entropy, plus 12
  * bits and 3 bits per symbol for the code lengths. If one symbol makes up more than half of all
  * occurrences, but not all, its entropy is below one bit, but its codeword takes one bit. Then the
- * cost is one bit for each occurrence of any symbol, plus the entropy of the other symbols.
+ * cost is one bit for each occurrence of any symbol, plus the entropy of the other symbols. At
+ * least one count must be above 0.
  */
 GCB_HD uint64_t gcb_gap_cost_of(struct gcb_gap_cost t)
 {

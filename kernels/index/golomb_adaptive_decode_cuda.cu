@@ -52,8 +52,8 @@ struct bit_reader {
     }
 };
 
-/* Reads code lengths as gcb_prefix_get does. Returns false if the bits end too early, a length is
- * above GCB_PREFIX_BITS, or the symbol that is given as the last does not occur. */
+/* Reads code lengths as gcb_prefix_get does. Returns false if the bits end too early, a step or a
+ * length is too large, or the symbol that is given as the last does not exist or does not occur. */
 __device__ bool get_lengths(bit_reader *r, uint8_t *length)
 {
     const unsigned last = r->get(GCB_PREFIX_LAST_BITS);
@@ -123,7 +123,8 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
             entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
 }
 
-/* Reads the head of the stream. Returns false if it is invalid. Called by one thread. */
+/* Reads the head of the stream. Returns false if the head is invalid, the stream does not fill the
+ * payload, or the stream has its own codes although !adaptive. Called by one thread. */
 __device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payload &p,
                          const gcb_cuda_payload_head &head, bool adaptive)
 {

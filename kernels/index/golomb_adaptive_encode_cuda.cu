@@ -2,8 +2,8 @@
  * Encodes positions for the golomb and the adaptive index (src/lib/sparse/index_golomb.c,
  * index_adaptive.c). For the adaptive index there are three steps. Gaps are counted separately for
  * each sum of the magnitudes of the two gaps before. Codes are made from the counts
- * (adaptive_codes_cuda.cu). The stream is written in these codes or, if Golomb's code is shorter,
- * in Golomb's code.
+ * (adaptive_codes_cuda.cu). The stream is written in these codes if that certainly makes it shorter
+ * than Golomb's code does; otherwise it is written in Golomb's code.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/index/adaptive_codes.cuh"
@@ -27,7 +27,8 @@ __device__ gcb_gap_past past_of(const gap_run &g)
 
 /* ---- counting ---- */
 
-/* Sets m->golomb, and all counts and totals to 0, with one block of threads. */
+/* Sets m->golomb to the parameter of Golomb's code, and all counts and totals to 0. Runs in one
+ * block of threads. */
 __global__ void reset_codes(gap_codes *m, gcb_cuda_chosen c)
 {
     clear_counts(m->count);

@@ -10,7 +10,8 @@
  */
 GCB_BEGIN_C
 
-/* Writes the positions after the values, and sets result->length to the payload's length. */
+/* Writes the positions after the values in the payload `out`, and sets result->length to the
+ * payload's length. Writes none if no position is kept. */
 typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
                                   const struct gcb_cuda_chosen *chosen,
                                   const struct gcb_cuda_values *how, void *scratch,

@@ -24,7 +24,7 @@ struct gcb_prefix_leaf {
 };
 
 /* Lists the symbols that occur, the rarest first; among equal counts, the lowest symbol first.
- * Returns their number. */
+ * `leaf` has room for GCB_PREFIX_SYMBOLS. Returns the number of symbols that occur. */
 GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
 {
     unsigned n = 0;

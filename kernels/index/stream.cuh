@@ -123,7 +123,8 @@ __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
            get_u32(p.in + head.index) == p.length - head.index - front;
 }
 
-/* Queues a kernel that refuses the payload if stream_fills_payload is false (varint_cuda.cu). */
+/* Queues a kernel that refuses a payload that keeps positions if stream_fills_payload is false
+ * (varint_cuda.cu). */
 int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
                 gcb_device_result *result);
 
@@ -158,9 +159,9 @@ __device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, ui
 }
 
 /*
- * Replaces the gaps in `pos` by the positions of block b. Returns false in every thread if a
- * position is not below n, or the directory gives another last position. Called by every thread of
- * the block, after a barrier.
+ * Replaces the gaps in `pos`, each less one, by the positions of block b. Returns false in every
+ * thread if a position is not below n, or the directory gives another last position. Called by
+ * every thread of the block, after a barrier.
  */
 __device__ __forceinline__ bool add_gaps(scan_room_of<uint64_t> &room, uint32_t *pos,
                                          const stream &s, uint64_t b, const stream_block &block)
@@ -197,9 +198,9 @@ template <class Reader> struct get_room {
  *
  *   room   a type: the shared memory that the reader needs
  *   head   returns the number of bytes before the first block
- *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given
- *          as n. If the bits are not a valid block, at least one thread returns false. Called by
- *          every thread of the block.
+ *   get    writes a block's gaps, each less one, to the places of its positions; a number of n or
+ *          more may be given as n. If the bits are not a valid block, at least one thread returns
+ *          false. Called by every thread of the block.
  */
 template <class Reader, class Table>
 __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *table,

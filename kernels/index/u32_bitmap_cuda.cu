@@ -68,8 +68,9 @@ __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
 /* ---- reading: u32 ---- */
 
 /* Reads positions, and checks that they ascend and are below n. The thread of a position also sets
- * f.first of the tiles that begin after the position before, up to the position's own tile. After
- * damage, f.first may be wrong or unset. */
+ * f.first of the tiles that begin after the position before, up to the position's own tile.
+ * Position number `kept` stands for the end of the last tile. After damage, f.first may be wrong or
+ * unset. */
 __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                           gcb_device_result *result)
 {
@@ -90,6 +91,8 @@ __global__ void get_words(gcb_cuda_decoding f, const uint8_t *__restrict__ in, u
             f.first[tile] = static_cast<uint32_t>(i);
     }
 }
+
+/* ---- the first entry of each tile, for the formats of other files ---- */
 
 /* Sets f.first[t] to the number of positions before tile t, for each tile and for the end. After
  * damage, these numbers are 0. */

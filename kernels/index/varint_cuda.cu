@@ -86,7 +86,8 @@ struct varint_reader {
 
 /* ---- every stream (kernels/index/stream.cuh) ---- */
 
-/* Refuses a payload whose stream does not fill the rest of it. Only thread 0 works. */
+/* Refuses a payload that keeps positions if its stream does not fill the rest of it. Only thread 0
+ * works. */
 __global__ void check_stream(gcb_cuda_payload p, gcb_cuda_payload_head *head,
                              gcb_device_result *result)
 {
