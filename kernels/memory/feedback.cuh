@@ -48,7 +48,8 @@ __device__ __forceinline__ bool needs_feedback(const gcb_device_input &in)
     return in.residual && !in.compensated;
 }
 
-/* Loads a run of p. If the residual must still be added, computes p and stores it over x. */
+/* Loads a run of p; elements from in.n on are 0. If the residual must still be added, computes p
+ * and stores it over x. */
 template <unsigned N>
 __device__ __forceinline__ void load_input(float (&v)[N], const gcb_device_input &in,
                                            uint64_t first)

@@ -5,8 +5,8 @@
 
 /*
  * Error feedback and copies on the device: elementwise passes, bit for bit those of
- * src/lib/memory/memory.c. Arrays are device memory, aligned to 16 bytes. Functions return 0 or
- * GCB_E_DEVICE.
+ * src/lib/memory/memory.c. Arrays are device memory, aligned to 16 bytes. Functions return 0,
+ * GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
@@ -22,11 +22,13 @@ int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const flo
 
 /* ---- copies ---- */
 
-/* Copies n floats of x, and writes zeros after them up to `length` > n. Moves 8 bytes per
- * element. */
+/* Both functions copy n floats of x to `to`, which moves 8 bytes per element; gcb_cuda_memory_pad
+ * then writes zeros up to `length` > n floats. */
 int gcb_cuda_memory_pad(struct gcb_device_stream *s, float *to, const float *x, uint64_t n,
                         uint64_t length);
 int gcb_cuda_memory_copy(struct gcb_device_stream *s, float *to, const float *x, uint64_t n);
+
+/* ---- failures ---- */
 
 /* Returns 0, or the status of the stream's first failure. A stream that has failed takes no more
  * launches, so it is enough to check the status after the last of several calls. */
