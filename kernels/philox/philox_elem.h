@@ -92,7 +92,8 @@ GCB_HD uint32_t gcb_philox_byte(uint64_t key, uint64_t i, uint64_t stream)
     return b.word[(i % 16) / 4] >> (8 * (i % 4)) & 0xffu;
 }
 
-/* The 24 bits that element i of a stream draws: 4 elements share a block and use the top bits. */
+/* The 24 bits that element i of a stream draws: 4 elements share a block, and each uses the top
+ * bits of one word. */
 GCB_HD uint32_t gcb_philox_24(uint64_t key, uint64_t i, uint64_t stream)
 {
     return gcb_philox(key, i / 4, stream).word[i % 4] >> 8;

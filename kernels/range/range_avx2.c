@@ -6,7 +6,8 @@
 
 #define STEP 16 /* values of an encoder's step; the tail goes through a padded copy */
 
-/* The fields of struct gcb_range_format that the encoder needs, in every lane. */
+/* The fields of struct gcb_range_format that the encoder needs: in every lane, except the shift
+ * count. */
 struct encoder {
     __m256i half, base, top, negative, floor, clamp;
     __m128i shift;
@@ -77,7 +78,8 @@ size_t gcb_range_encode_avx2(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1. */
+/* What the decoder needs of struct gcb_range_format: in every lane, except the shift count.
+ * `before` is base - 1. */
 struct decoder {
     __m256i before, top, negative;
     __m128i shift;

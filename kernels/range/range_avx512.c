@@ -3,7 +3,8 @@
 #include "kernels/base/ahead.h"
 #include "kernels/range/range.h"
 
-/* The fields of struct gcb_range_format that the encoder needs, in every lane. */
+/* The fields of struct gcb_range_format that the encoder needs: in every lane, except the shift
+ * count. */
 struct encoder {
     __m512i half, base, top, negative, floor, clamp;
     __m128i shift;
@@ -59,8 +60,8 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* What the decoder needs of struct gcb_range_format, in every lane; `before` is base - 1, and
- * `sign` is the sign bit. */
+/* What the decoder needs of struct gcb_range_format: in every lane, except the shift count.
+ * `before` is base - 1, and `sign` is the sign bit. */
 struct decoder {
     __m512i before, top, negative, sign;
     __m128i shift;

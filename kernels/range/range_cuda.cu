@@ -30,7 +30,7 @@ struct scratch_head {
     uint32_t pad[7]; /* aligns what follows to 16 bytes */
 };
 
-/* ---- what a block measures ---- */
+/* ---- measuring: counts of exponents, and the maximum ---- */
 
 /* Counts exponents for measure_tiles, which computes max_bits itself. Each exponent has one counter
  * per lane, so that the lanes of a warp never update the same counter. The functions are called by
@@ -121,6 +121,8 @@ __host__ __device__ unsigned parts_of(uint64_t n)
     return static_cast<unsigned>(grid_over(tile_count(n), tuning::measuring_blocks));
 }
 
+/* ---- choosing a format ---- */
+
 /* Joins a message's measurements and chooses its format, with one block of threads per message. */
 template <class Where>
 __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, gcb_cuda_range how)
@@ -161,6 +163,8 @@ __global__ __launch_bounds__(tuning::choosers) void choose_format(Where where, g
             atomic_max(&item.result->max_bits, s.max_bits);
     }
 }
+
+/* ---- encoding and decoding ---- */
 
 /* Writes GCB_CUDA_RANGE_HEAD bytes: the topmost value and the mantissa width. */
 __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)

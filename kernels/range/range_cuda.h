@@ -28,9 +28,9 @@ struct gcb_cuda_range {
  * NULL if the number is 0. */
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
-/* Writes the head and the codes and, if in->residual is not NULL, the new residual. Sets
- * result->length, adds to result->clamped and, if max comes from the data, raises
- * result->max_bits to the bits of the largest magnitude. */
+/* Writes the head and the codes to `out`, GCB_CUDA_RANGE_HEAD + (in->n * bits + 7) / 8 bytes, and,
+ * if in->residual is not NULL, the new residual. Sets result->length, adds to result->clamped and,
+ * if max comes from the data, raises result->max_bits to the bits of the largest magnitude. */
 int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
