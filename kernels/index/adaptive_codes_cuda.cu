@@ -26,7 +26,7 @@ struct codes_room {
     uint32_t seen[GCB_GAP_SUMS]; /* not 0 if the sum occurred before a gap */
     uint32_t groups;
     uint32_t best;     /* the group to join with the next */
-    int64_t loss;      /* 2^-16 bits that joining `best` costs; negative if it saves bits */
+    int64_t loss;      /* cost of this joining, in 2^-16 bits; negative if it saves bits */
     uint64_t gap_bits; /* bits of all symbols in their codes */
     uint32_t head[kGapHeadWords];
     uint32_t head_at[GCB_GAP_CODES + 1]; /* bit offset of each code's lengths, and the end */

@@ -11,9 +11,10 @@
  * minus one, plus the number of the stream's own codes. */
 #define GCB_GAP_MARK 32
 
-/* The symbol of a gap; `gap` is the gap less one, below 2^31. If `gap` is below 16, it is its own
- * symbol, and *low becomes 0. Otherwise the symbol is 12 + e with e = floor(log2(gap)), the e low
- * bits of `gap` follow the symbol verbatim, and *low becomes e. */
+/* The symbol of a gap: `gap` counts the dropped positions between two kept ones, and is below 2^31.
+ * If `gap` is below 16, it is its own symbol, and *low becomes 0. Otherwise the symbol is 12 + e
+ * with e = floor(log2(gap)), the e low bits of `gap` follow the symbol verbatim, and *low becomes
+ * e. */
 GCB_HD unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
 {
     *low = gap < 16 ? 0 : gcb_log2_floor(gap);
