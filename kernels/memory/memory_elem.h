@@ -11,7 +11,7 @@ GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
     return carry * left + gradient;
 }
 
-/* ---- dgc and delay ---- */
+/* ---- momentum, masking and clipping ---- */
 
 /* Which Nesterov momentum a memory uses: none, the usual rule, or the rule of RedSync's algorithm
  * 4, which adds the gradient once more. */

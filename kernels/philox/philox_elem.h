@@ -61,7 +61,7 @@ GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t
     return c;
 }
 
-/* The keys of all rounds, which follow from the first. */
+/* The keys of all rounds, of which `key` is the first. */
 GCB_HD struct gcb_philox_keys gcb_philox_keys_of(uint64_t key)
 {
     struct gcb_philox_keys k;

@@ -17,7 +17,8 @@ struct tuning {
     static constexpr unsigned choosers = 4 * kExponents; /* threads that choose a format */
 };
 
-/* Counts and maximum of the elements that one block has read. */
+/* Counts of exponents (unset if only the maximum is needed) and the maximum of the elements that
+ * one block has read. */
 struct block_measurement {
     uint32_t exponents[kExponents];
     uint32_t max_bits;
