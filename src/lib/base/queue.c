@@ -11,7 +11,7 @@
 
 #define STACK_BYTES (1 << 20) /* stack of a thread; FFTW uses up to 64 KiB of it at a time */
 #define ROOM_LEFT (16 << 20)  /* bytes that must be left to allocate after a thread was started */
-#define SPINS 2000 /* checks of a counter before a thread sleeps; they take about 20 microseconds */
+#define SPINS 2000            /* checks of a counter before a thread sleeps: tens of microseconds */
 
 /* One call of gcb_parallel. It lives on the caller's stack. */
 struct job {
@@ -24,8 +24,8 @@ struct job {
     struct job *later;       /* the next job in the pool's list */
 };
 
-/* The library's threads in this process. Every access needs `lock`, except that `offers` may be
- * read without it. */
+/* The library's threads in this process. `lock` protects all fields, but `offers` may be read
+ * without it, and `threads` too after the last thread was started. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
@@ -132,9 +132,9 @@ static void after_fork_in_child(void)
 __attribute__((constructor)) static void watch_fork(void)
 {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    /* The handlers of the last registration run first. So a fork waits for the sections of
-     * src/lib/base/fork.h before it takes pool.lock, because a thread in a section may need the
-     * pool. */
+    /* Handlers that run before a fork run in the reverse order of their registration. So a fork
+     * waits for the sections of src/lib/base/fork.h before it takes pool.lock, because a thread in
+     * a section may need the pool. */
     gcb_fork_watch();
 }
 
@@ -178,7 +178,7 @@ static void start_threads(void)
     pthread_attr_destroy(&how);
 }
 
-/* Appends the job to the list and wakes threads. */
+/* Appends the job to the list, starts threads that are missing, and wakes idle ones. */
 static void offer(struct job *job)
 {
     struct job **end = &pool.first;

@@ -6,7 +6,7 @@
 /* The largest number of threads that a caller may ask for. */
 #define GCB_THREADS_MOST 256
 
-/* How many threads may work on one call of gcb_parallel, with the calling thread. On a device,
+/* How many threads may work on one call of gcb_parallel, including the calling thread. On a device,
  * coders use a stream instead (src/lib/codec/device.h). */
 struct gcb_queue {
     int threads; /* 1 to GCB_THREADS_MOST */

@@ -20,8 +20,8 @@ int gcb_struct_check(const void *in, const char *type, struct gcb_diag *diag);
  * field that this library does not know is not 0. */
 int gcb_struct_copy(void *out, size_t known, const void *in, const char *type,
                     struct gcb_diag *diag);
-/* Copies the struct `in` of `known` bytes, whose own `size` the caller has set, to the struct `out`
- * of `size` bytes. Fields that this library does not know become 0. */
+/* Copies the struct `in` of `known` bytes to the struct `out` of `size` bytes. The caller has set
+ * the field `size` of `in` to `size`. Fields that this library does not know become 0. */
 void gcb_struct_fill(void *out, size_t size, const void *in, size_t known);
 
 #endif

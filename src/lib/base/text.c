@@ -43,7 +43,7 @@ static bool utf8_harmful(const unsigned char *s, size_t n)
 }
 
 /* Copies the character at *s to `piece`, or escapes its first byte if it is harmful or invalid.
- * Moves *s past the bytes that were taken. Returns the length of the piece, which needs no final
+ * Moves *s past the bytes that were taken. Returns the length of the piece, which may have no final
  * zero. */
 static size_t escape_one(char piece[8], const char **s)
 {

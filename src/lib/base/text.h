@@ -36,8 +36,8 @@ char *gcb_append(char *out, size_t size, const char *format, ...)
  * from an untrusted place. */
 char *gcb_escape_again(char *out, size_t size, const char *s);
 
-/* Parse a text that consists only of a decimal number, in any locale; gcb_parse_u64 only digits.
- * Return false for any other text and on overflow; *out is then unchanged. */
+/* Parse a text that consists only of a decimal number, in any locale. gcb_parse_u64 accepts only
+ * digits. Return false for any other text and on overflow; *out is then unchanged. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
 /* Parses a count or size, optionally followed by a unit: K (or k), M, G or T, or KiB and so on, are
