@@ -5,17 +5,17 @@ const char *const gcb_block_rounding_names[] = {"nearest", "stochastic", NULL};
 /* What parallel tasks share. Encoding and decoding set only the fields that they use. */
 struct job {
     struct gcb_blocks *s;
-    uint64_t stream; /* of random numbers */
+    uint64_t stream; /* number of the Philox stream */
     const float *from;
     float *to;
     const struct gcb_addition *add; /* NULL: decode to `to` */
     uint8_t *out;
     const uint8_t *in;
-    uint32_t most; /* largest magnitude so far */
+    uint32_t most; /* bits of the largest magnitude so far */
     bool failed;   /* set if a scale or a code is invalid */
 };
 
-/* Where the code of element i, a multiple of 8, is in a payload. */
+/* Byte offset of the code of element i in a payload. i is a multiple of 8. */
 static uint64_t code_at(const struct gcb_blocks *s, uint64_t i)
 {
     return gcb_blocks_codes_at(s) + gcb_packed_bytes(i, s->width);
@@ -82,7 +82,7 @@ static uint8_t largest_byte(const uint8_t *byte, uint64_t n, uint8_t mask)
     return most;
 }
 
-/* Sets job->failed if a scale or a code of 8 bits is invalid. */
+/* Sets job->failed if a scale is invalid, or if a code of 8 bits is. */
 static void check_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;

@@ -18,8 +18,8 @@ struct gcb_blocks {
     unsigned log2;     /* 2^log2 elements share a scale; GCB_BLOCKS_ALL: there are no scales */
     bool drawn;        /* codes are rounded stochastically */
     uint8_t scale_top; /* scales of one byte are at most this */
-    /* a tensor with this magnitude (bits of a float32) or a larger one is sent raw; 0: book=uniform
-     * decides itself */
+    /* a tensor with this magnitude (bits of a float32) or a larger one is sent raw; GCB_INF_BITS:
+     * none is; 0: book=uniform decides itself */
     uint32_t too_much;
 };
 
@@ -36,12 +36,12 @@ struct gcb_blocks_encoding {
     uint8_t *scale;
     const struct gcb_tile_draw *draw; /* NULL: codes are rounded to the nearest */
     uint32_t most;  /* result: bits of the largest magnitude, unless `begin` takes it */
-    size_t clamped; /* result: elements that saturate */
+    size_t clamped; /* result: number of elements that saturate */
 };
 
 struct gcb_blocks_ops {
-    /* Takes the largest magnitude of the tensor and writes the head. Not called if `head` is 0.
-     * NULL: gcb_blocks_encode writes no head. */
+    /* Writes the head. `most` is the tensor's largest magnitude, as the bits of a float32. Not
+     * called if `head` is 0. NULL: gcb_blocks_encode writes no head. */
     void (*begin)(struct gcb_blocks *s, uint32_t most, uint8_t *head);
     /* Encodes a tile: writes codes, scales and results. Results that do not apply stay 0. */
     void (*encode)(const struct gcb_blocks *s, struct gcb_blocks_encoding *e);
@@ -62,22 +62,22 @@ static inline struct gcb_tile_draw gcb_tile_draw(uint64_t seed, uint64_t first, 
     return gcb_tile_draw_of(gcb_philox(seed, first / GCB_DRAW_TILE, stream));
 }
 
-/* Names of the choices of `rounding`. */
+/* Names of the choices of `rounding`; NULL ends them. */
 extern const char *const gcb_block_rounding_names[];
 
-/* The number of blocks of `count` elements. */
+/* The number of blocks in `count` elements. */
 static inline uint64_t gcb_blocks_count(const struct gcb_blocks *s, uint64_t count)
 {
     return count ? ((count - 1) >> s->log2) + 1 : 0;
 }
 
-/* Where the scale of element i is in a payload. */
+/* Byte offset of the scale of element i in a payload. */
 static inline uint64_t gcb_blocks_scale_at(const struct gcb_blocks *s, uint64_t i)
 {
     return s->head + (i >> s->log2) * s->scale;
 }
 
-/* Where the codes begin in a payload. */
+/* Byte offset of the codes in a payload. */
 static inline uint64_t gcb_blocks_codes_at(const struct gcb_blocks *s)
 {
     return s->head + (s->scale ? gcb_blocks_count(s, s->base.env.count) * s->scale : 0);

@@ -1,6 +1,6 @@
 #include "src/lib/codec/blocks.h"
 
-/* What a device shares with the CPU: the layout that follows from the parameters. */
+/* Layouts of the codecs float, affine and codebook, for the CPU and for a device. */
 
 int gcb_blocks_check(uint64_t block, struct gcb_diag *diag)
 {

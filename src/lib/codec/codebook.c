@@ -22,7 +22,7 @@ static uint64_t sum_block_count(const struct codebook *s)
     return (s->k.b.base.env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-/* ---- dynamic ---- */
+/* ---- book=dynamic, and decoding of both books ---- */
 
 static void encode_tile(const struct gcb_blocks *b, struct gcb_blocks_encoding *e)
 {
@@ -59,7 +59,7 @@ static void decode_tile(const struct gcb_blocks *b, float *x, const uint16_t *co
     }
 }
 
-/* ---- uniform ---- */
+/* ---- book=uniform ---- */
 
 struct job {
     const struct codebook *s;

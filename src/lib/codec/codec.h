@@ -45,8 +45,8 @@ enum gcb_collective {
     GCB_COLLECTIVES
 };
 #define GCB_COLLECTIVE_BIT(collective) (1u << (collective))
-/* The collectives that a method can use besides allgather and allreduce, if its messages have every
- * element and not only its sign. */
+/* Collectives of methods whose messages have every element and not only its sign. allgather and
+ * allreduce are not listed here (see `collectives` in struct gcb_codec). */
 #define GCB_COLLECTIVES_DENSE \
     (GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TWOSHOT) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_RING) | \
      GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_TREE) | GCB_COLLECTIVE_BIT(GCB_COLLECTIVE_HIERARCHICAL))
@@ -85,7 +85,7 @@ struct gcb_codec_env {
     const uint64_t *shape; /* `rank` dimensions; NULL: unknown, or several tensors are joined */
     unsigned rank;
     /* If several tensors are flattened into one: the rank of the first, its dimensions, the rank of
-     * the second, and so on; `joined_length` numbers. NULL: unknown. */
+     * the second, and so on; `joined_length` numbers. NULL: unknown, or a single tensor. */
     const uint64_t *joined;
     size_t joined_length;
     enum gcb_role role;
@@ -95,7 +95,7 @@ struct gcb_codec_env {
     bool from_message; /* the parameters come from a message, which may be hostile */
     bool feedback;     /* an encoder on a device will get residuals (src/lib/codec/device.h) */
     unsigned workers;  /* number of workers, if struct gcb_reduce_ops will be called; otherwise 0 */
-    uint64_t segment;  /* positions in a segment of the sparse codec; the coder sets 0 to 2^31 */
+    uint64_t segment;  /* positions in a segment of the sparse codec; 0: the coder uses 2^31 */
     enum gcb_fft_engine fft_engine;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
@@ -132,7 +132,7 @@ struct gcb_codec_base {
      * to true if the tensor has an infinity or NaN, otherwise to false. If it is true afterwards,
      * the coder drops the message, except with GCB_NONFINITE_TRUSTED. */
     bool nonfinite;
-    uint64_t clamped; /* number of elements that were clamped */
+    uint64_t clamped; /* number of elements that the last encode clamped */
     /* Why the last encode, read or describe failed. NULL: the status says it. */
     const char *words;
 };
@@ -167,7 +167,7 @@ struct gcb_parts {
     double entropy0_bits; /* total order-0 entropy of the symbols that were sent, in bits */
 };
 
-/* The squared error of a decoded tensor, by its cause. Each element counts in one of the sums. */
+/* The squared error of a decoded tensor, by its cause. Each finite element counts in one sum. */
 struct gcb_error_split {
     double dead_zone; /* the element became zero */
     double scale;     /* the element is beyond the format's largest value times its block's scale */
@@ -341,12 +341,12 @@ struct gcb_preset {
 
 struct gcb_codec {
     const char *name;
-    const char *text;  /* a foreign method's parameters, which only the method reads; NULL: none */
+    const char *text;  /* a foreign method's parameters, which only it reads; NULL or "": none */
     const char *timed; /* what the method's times include: GCB_FIELD_TIMED; NULL: only the call */
     const char *summary;
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
-    uint8_t wire_id;       /* a number that is never reused */
+    uint8_t wire_id;       /* the codec in a message's header; never given to another of gcbench's */
     bool baseline;         /* others are compared with it, and answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
@@ -355,7 +355,7 @@ struct gcb_codec {
     /* The capabilities, if they depend on parameters. NULL: always `caps`. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/run/error_rules.c that says how far each decoded element may be from the
-     * original. NULL: elements are not rounded one by one. */
+     * original. NULL: there is no row, or error_rule_of returns it. */
     const char *error_rule;
     /* Returns the error rule, if it depends on parameters. NULL: always `error_rule`. */
     const char *(*error_rule_of)(const double *value);
@@ -372,8 +372,8 @@ struct gcb_codec {
     /* The collectives that the method can use, as GCB_COLLECTIVE_BITs. Left out are those that
      * every method can use, and allreduce, which `reduce` implies. */
     unsigned collectives;
-    /* Returns the collectives that the method can use, if they depend on parameters. allreduce must
-     * be among them, because `reduce` does not imply it here. NULL: always `collectives`. */
+    /* Returns the collectives that the method can use, if they depend on parameters. They include
+     * allreduce if it is possible: `reduce` does not imply it here. NULL: always `collectives`. */
     unsigned (*collectives_of)(const double *value);
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: no presets */
 };

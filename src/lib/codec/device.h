@@ -21,12 +21,12 @@
  *    (gcb_draw_stream). Arithmetic per element is in <family>_elem.h, which both compilers compile.
  *
  * A state is in host memory. It has the parameters (gcb_param_store, as on the CPU), sizes and
- * plans, and pointers to the device memory that a stateful codec keeps between calls. init
- * allocates all of this. Other device memory that a call needs is the call's scratch. The caller
- * asks for the size of the scratch and passes the scratch in. No call allocates, and only init
- * waits for the device. Pointers named *_dev are device memory: scratch is aligned to 256 bytes,
- * results to 8, and tensors and payloads to 256, but in slots (src/lib/coder/slot.h) to 16.
- * The payload and the header are apart, so the header's length does not shift the payload.
+ * plans, and pointers to device memory that is kept between calls. init makes the plans and
+ * allocates this device memory. Other device memory that a call needs is the call's scratch. The
+ * caller asks for the size of the scratch and passes the scratch in. No call allocates, and only
+ * init and fini may wait for the device. Pointers named *_dev are device memory: scratch is aligned
+ * to 256 bytes, results to 8, and tensors and payloads to 256, but in slots (src/lib/coder/slot.h)
+ * to 16. The payload and the header are apart, so the header's length does not shift the payload.
  *
  * A call returns what the host knows at once: 0; GCB_E_DEVICE, a launch failed; or GCB_E_CORRUPT,
  * the header does not allow this length of payload. Everything that depends on the data is in the
@@ -79,8 +79,9 @@ struct gcb_device_ops {
      * calls init. The beginning of the state is laid out as on the CPU, and init sets the base to
      * the same values, except sees_nonfinite and the rounds of an all-reduce. */
     size_t state_size;
-    /* Makes plans. env->kernels and env->queue are not used. Returns 0 or an error;
-     * GCB_E_UNSUPPORTED: these parameters run on the CPU only. fini is called in either case. */
+    /* Makes plans and allocates the device memory that the state keeps. env->kernels and env->queue
+     * are not used. Returns 0 or an error; GCB_E_UNSUPPORTED: these parameters run on the CPU only.
+     * fini is called in either case. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state); /* accepts an all-zero state; NULL: nothing to do */
     /* Bytes of device memory that a call needs. NULL: none. */

@@ -53,7 +53,7 @@ static uint64_t padded(const struct eden *s)
     return (s->base.env.count + LEAST - 1) / LEAST * LEAST;
 }
 
-/* Number of the block that begins at element i; i = padded(s): number of blocks. */
+/* Index of the block that begins at element i. For i = padded(s), the number of blocks. */
 static uint64_t block_number(const struct eden *s, uint64_t i)
 {
     return i / s->block + (uint64_t)__builtin_popcountll(i & (s->block - 1));

@@ -36,12 +36,13 @@ struct share {
     unsigned shift;
 };
 
-/* What parallel tasks share. Encoding and decoding set only the fields that they use. The
- * arrays of TOTAL are for decoding. They tell of each number below TOTAL in which exponent's share
- * it is, its place there, and the size of the share. The low bits of a state are such a number. */
+/* What parallel tasks share. Encoding and decoding set only the fields that they use. The arrays
+ * of TOTAL entries are for decoding, and their index is the low bits of a state: `exponent` is the
+ * exponent whose share contains the index, `size` is the size of this share, and `place` is the
+ * index's place in it. */
 struct job {
     struct gcb_half *s;
-    uint64_t stream; /* of random numbers */
+    uint64_t stream; /* number of the Philox stream */
     const float *from;
     float *to;
     uint8_t *out, *lengths_out;
@@ -520,6 +521,8 @@ static int entropy_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
     parts->entropy0_bits = 8.0 * (double)count + gcb_entropy0(job.histogram, 256);
     return 0;
 }
+
+/* ---- about the method ---- */
 
 static const struct gcb_param entropy_params[] = {
     {GCB_PARAM("rounding", CHOICE, struct gcb_half, rounding), .help = "how a value is rounded",

@@ -27,7 +27,8 @@ struct state {
     struct gcb_diag why; /* the method's words about the last call; empty if there are none */
 };
 
-/* Returns the status of a function of the method. Keeps its words for the coder. */
+/* Keeps the method's words for the coder. Returns the status `err` of a function of the method, or
+ * GCB_E_INTERNAL if `err` is positive. */
 static int report(struct state *s, int err)
 {
     s->base.words = err && s->why.text[0] ? s->why.text : NULL;

@@ -40,7 +40,7 @@ struct half_job {
     uint8_t *out;
     float weight;    /* all-reduce: multiplies `from` */
     bool look;       /* encoding: look for infinities and NaNs */
-    uint64_t stream; /* of random numbers */
+    uint64_t stream; /* number of the Philox stream */
 };
 
 /* Rounds n <= GCB_TILE elements stochastically; `first` is the index of the first. Returns how many
@@ -69,8 +69,8 @@ static void encode_span(void *ctx, uint64_t i)
     for (uint64_t at = i * GCB_SPAN, n; at < end; at += n) {
         const float *x = job->from + at;
 
-        /* by tiles, so that a second pass finds the tile in the cache, and for draw_tile; otherwise
-         * the whole span at once */
+        /* draw_tile needs tiles. If max_bits reads a tile first, `narrow` finds it in the cache.
+         * Otherwise a span is converted at once. */
         n = job->look || job->s->h.rounding ? gcb_tile_length(end, at) : end - at;
         if (job->look && job->s->h.base.env.kernels->reduce.max_bits(x, n) >= GCB_INF_BITS)
             __atomic_store_n(&job->s->h.base.nonfinite, true, __ATOMIC_RELAXED);
@@ -151,7 +151,8 @@ static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned
     return 0;
 }
 
-/* Computes this worker's part of the update: weight * x as it was sent, divided by the weight. */
+/* Computes this worker's part of the update: weight * x as it was sent, divided by the weight, or 0
+ * if the weight is 0. */
 static void own_span(void *ctx, uint64_t span)
 {
     const struct half_job *job = ctx;
@@ -190,6 +191,8 @@ static const struct gcb_reduce_ops half_reduce = {
     .contribute = half_contribute,
     .conclude = half_conclude,
 };
+
+/* ---- about the methods ---- */
 
 static const struct gcb_param half_params[] = {
     {GCB_PARAM("rounding", CHOICE, struct gcb_half, rounding), .help = "how a value is rounded",

@@ -150,8 +150,8 @@ void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_metho
 /* Returns the number of workers of a node: the parameter `inner` with collective=hierarchical, but
  * at most `workers`. With other collectives returns `workers`. */
 unsigned gcb_method_node(const struct gcb_method *m, unsigned workers);
-/* Returns the collective: what the user set, or the default of the preset or the codec. allgather
- * if the parameters do not allow the default. */
+/* Returns the collective that the user set, or else the default of the preset or the codec. If the
+ * parameters do not allow the default, returns allgather. */
 enum gcb_collective gcb_method_collective(const struct gcb_method *m);
 /* True if the user set the collective. */
 bool gcb_method_gives_collective(const struct gcb_method *m);

@@ -171,7 +171,7 @@ struct pass {
     bool divides;   /* true: x / weight; false: weight * x */
     uint64_t count; /* elements */
     const struct gcb_kernels *kernels;
-    uint32_t largest; /* largest magnitude so far */
+    uint32_t largest; /* bits of the largest magnitude so far */
 };
 
 static void weigh_span(void *ctx, uint64_t span)

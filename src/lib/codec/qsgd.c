@@ -238,7 +238,7 @@ static void rebuild(const struct job *job, const uint16_t *code, uint64_t first,
     }
 }
 
-/* ---- fixed width ---- */
+/* ---- codes of fixed width ---- */
 
 static void encode_unit(void *ctx, uint64_t i)
 {
@@ -533,8 +533,8 @@ static const char *qsgd_error_rule(const double *value)
     return rounds_to_nearest(value) ? "nearest-level" : "levels";
 }
 
-/* An all-reduce adds levels in 16 bits, which must hold the sum of two workers at least. It cannot
- * add Elias codes. */
+/* An all-reduce adds levels in at most 16 bits, which must hold the sum of two workers' levels. It
+ * cannot add Elias codes. */
 static unsigned qsgd_collectives(const double *value)
 {
     const double levels =

@@ -12,7 +12,8 @@ enum gcb_qsgd_coding { GCB_QSGD_FIXED, GCB_QSGD_DENSE, GCB_QSGD_SPARSE };
 /* The beginning of a state, on the CPU and on a device. */
 struct gcb_qsgd_layout {
     struct gcb_quantiser q;
-    /* Parameters. gcb_qsgd_lay_out lowers `bucket` to the tensor's number of elements. */
+    /* Parameters. If `bucket` exceeds the number of elements, gcb_qsgd_lay_out lowers it to this
+     * number, or to 1 if there are no elements. */
     uint64_t bits, levels, bucket;
     int norm, coding, rounding; /* enum gcb_qsgd_... */
     /* Derived by gcb_qsgd_lay_out. */
