@@ -1,9 +1,9 @@
 #include "src/lib/codec/blocks.h"
 
 /*
- * Integers with an offset: each block is cut into 2^bits - 1 equal steps from its smallest to its
- * largest value. With offset=zero, 0 counts as one of the values. The arithmetic is in
- * kernels/block/block_elem.h.
+ * Integers with an offset: the range from a block's smallest to its largest value is cut into
+ * 2^bits - 1 equal steps. With offset=zero, the range is extended to include 0. The arithmetic is
+ * in kernels/block/block_elem.h.
  *
  * Payload (src/lib/codec/blocks.h): there is no head. A scale is the step as a float32, then the
  * code of 0 in a byte (offset=zero), or the smallest value as a float32.

@@ -346,7 +346,7 @@ struct gcb_codec {
     const char *summary;
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
-    uint8_t wire_id;       /* the codec in a message's header; never given to another of gcbench's */
+    uint8_t wire_id;       /* the codec in message headers; gcbench never reuses an id */
     bool baseline;         /* others are compared with it, and answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */

@@ -191,7 +191,7 @@ static uint16_t get_one(const struct gcb_elias *e, struct gcb_bitr *r)
     return (uint16_t)((number - 1) | gcb_bitr_get(r, 1) << e->sign_bit);
 }
 
-#define RUNS 5 /* runs in the 56 bits of a refill */
+#define RUNS 5 /* number of runs that fit the 56 bits of a refill in any case */
 
 static void get_dense(const struct gcb_elias *e, struct gcb_bitr *r, uint16_t *code, size_t n)
 {

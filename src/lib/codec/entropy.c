@@ -361,9 +361,9 @@ static inline const uint8_t *get_few(const struct job *job, uint8_t *exponent, u
     return p;
 }
 
-/* Decodes exponents of two blocks in turn, as long as both blocks have some: one block is decoded
- * while the other waits for its loads. The arrays of states are local, so that they stay in
- * registers. */
+/* Decodes exponents of two blocks in turn: one block is decoded while the other waits for its
+ * loads. Stops before exponents or words of a block might run out. The arrays of states are local,
+ * so that they stay in registers. */
 static void get_pairs(const struct job *job, struct reader *a, struct reader *b)
 {
     const size_t n = lesser(a->n, b->n);

@@ -4,15 +4,14 @@
 #include "kernels/base/stream.h"
 #include "src/lib/codec/codec.h"
 
-/* Fixed-width codes in a payload (kernels/bitpack/bitpack.h). */
-
-/* Bytes of `count` codes; count < 2^56, width <= 16. */
+/* Bytes of `count` packed codes (kernels/bitpack/bitpack.h); count < 2^56, width <= 16 bits. */
 static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
 {
     return (count * width + 7) / 8;
 }
 
-/* Order-0 entropy of `count` codes, in bits over all codes. Returns 0 or GCB_E_NOMEM. */
+/* Sets *bits to the order-0 entropy of `count` packed codes, in bits over all codes. Returns 0 or
+ * GCB_E_NOMEM. */
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels);
 
