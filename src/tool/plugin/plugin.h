@@ -20,12 +20,13 @@
  * does. In a result row, it begins with "plugin/" or "exec/". */
 bool gcb_plugin_is(const char *spec);
 
-/* Sets *out to the method of a spec. The first call for a method makes the method, which stays
- * until this process ends, and loads a shared object, to check that it can be used. `seconds` is
- * the time limit of a request; later calls for the same method ignore it. GCB_E_INVALID: the spec
- * is wrong, the object cannot be used, or another plug-in has the same name and parameters.
- * GCB_E_UNSUPPORTED: too many methods. GCB_E_NOMEM. Only for specs of the user's command line,
- * because the call runs the user's code. Not thread-safe. */
+/* Sets *out to the method of a spec for which gcb_plugin_is is true. The first call for a method
+ * makes the method, which stays until this process ends, and loads a shared object, to check that
+ * it can be used. `seconds` is the time limit of a request; later calls for the same method ignore
+ * it. Returns GCB_E_INVALID if the spec is wrong, the object cannot be used, or another plug-in has
+ * the same name and parameters; GCB_E_UNSUPPORTED if there are too many methods; or GCB_E_NOMEM.
+ * Only for specs of the user's command line, because the call runs the user's code. Not
+ * thread-safe. */
 int gcb_plugin_method(struct gcb_method *out, const char *spec, double seconds,
                       struct gcb_diag *diag);
 /* `seconds` if the user gives no limit. The first loading of an object has at least this time. */
