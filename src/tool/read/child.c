@@ -58,7 +58,7 @@ struct gcb_port {
     const struct gcb_infile *file;
     const struct gcb_lister *lister;
     int socket;             /* -1: no child; the lister takes the records at once */
-    struct gcb_wbuf packet; /* records that wait to be sent */
+    struct gcb_wbuf packet; /* records that wait to be sent; without a child: the last record */
     uint64_t bytes;         /* bytes of all records so far */
 };
 
@@ -79,7 +79,7 @@ struct gcb_file_child {
     uint64_t steps;      /* value of trace->steps when `cpu` was taken */
 };
 
-/* ---- records ---- */
+/* ---- records and packets ---- */
 
 /* Appends a record to a packet. Returns false if there is no room. */
 static bool put_record(struct gcb_wbuf *w, const struct gcb_port_record *r)
@@ -135,7 +135,7 @@ static bool take_record(struct gcb_port_record *r, struct gcb_rbuf *in)
     return true;
 }
 
-/* True if the user allows the reader to open other files. */
+/* True if the reader can open other files and the user allows it. */
 static bool opens_others(const struct gcb_infile *file)
 {
     return file->limits.allow_external && file->reader->opens_files;
@@ -209,8 +209,8 @@ static uint64_t most_bytes(const struct gcb_infile *file)
     return ((uint64_t)16 << 20) + (file->size < most / 16 ? 16 * file->size : most);
 }
 
-/* Without a child, also encodes the record, and decodes it again. So the limits hold there, too,
- * and lister->take gets the record in the form in which a child would have sent it. */
+/* Without a child, the record is also encoded and decoded again, so that the same limits hold, and
+ * lister->take gets the record in the form in which a child would have sent it. */
 int gcb_port_put(struct gcb_port *port, const struct gcb_port_record *record, struct gcb_diag *diag)
 {
     struct gcb_wbuf *packet = &port->packet;
@@ -292,7 +292,8 @@ static void send_piece(const struct server *s, uint64_t n)
     }
 }
 
-/* Answers a request: sends a tensor piece by piece. */
+/* Answers a request: sends the tensor's elements piece by piece, and RECORD_DONE if not all can be
+ * read. */
 static void answer(struct server *s, const struct gcb_port_record *request)
 {
     const struct gcb_tensor *t = &request->tensor;
@@ -308,7 +309,7 @@ static void answer(struct server *s, const struct gcb_port_record *request)
             send_done(s->socket, 0, NULL, count * size);
             return;
         }
-        if (!err && (count == 0 || count > t->count - from)) /* the reader broke its promise */
+        if (!err && (count == 0 || count > t->count - from)) /* not as reader.h says */
             _exit(1);
         if (!err)
             send_piece(s, count * size);
@@ -439,7 +440,7 @@ static int name_refused(const struct gcb_file_child *c, int status, struct gcb_d
 }
 
 /* Kills the child, and sets the message "FILE: OBJECT: HOW", where OBJECT is what the child was
- * reading. Returns `status`. */
+ * reading. OBJECT is left out if it is the root or not known. Returns `status`. */
 __attribute__((format(printf, 4, 5))) static int
 fail_ended(struct gcb_file_child *c, int status, struct gcb_diag *diag, const char *how, ...)
 {
@@ -589,6 +590,8 @@ static int await_list(struct gcb_file_child *c, const struct gcb_lister *lister,
     }
 }
 
+/* ---- the parent: opening and closing a file ---- */
+
 /* True if this process runs under Valgrind. Valgrind would run the child too, and would need system
  * calls that the sandbox forbids. */
 static bool under_valgrind(void)
@@ -599,7 +602,7 @@ static bool under_valgrind(void)
 }
 
 /* Opens the file in this process, to read tensors that lie in one piece. Sets *real to its path
- * without symbolic links, because the child may not follow them. The caller frees *real. */
+ * without symbolic links, because the child may not call readlink. The caller frees *real. */
 static int open_file(struct gcb_file_child *c, char **real, struct gcb_diag *diag)
 {
     const char *path = c->file.path;
@@ -674,7 +677,8 @@ static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t r
 }
 
 /* Asks the child for the next tensors, so that the child reads them while the caller works. Stops
- * at AHEAD requests, or at a tensor that is empty, of another file, or not read by the child. */
+ * at AHEAD requests, if the socket is full, or at a tensor that is empty, of another file, or not
+ * read by the child. */
 static void ask_ahead(struct gcb_file_child *c)
 {
     while (c->asked < AHEAD && c->first + c->asked < c->count) {

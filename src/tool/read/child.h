@@ -61,8 +61,8 @@ bool gcb_tensor_is_plausible(const struct gcb_tensor *t, const struct gcb_infile
 
 /*
  * Opens a file, and lists it unless `lister` is NULL. The caller ends *out with
- * gcb_file_child_close. gcb_infile_find has filled *file, which is copied; its strings must live as
- * long as *out.
+ * gcb_file_child_close. On failure *out is not set. gcb_infile_find has filled *file, which is
+ * copied; its strings must live as long as *out.
  */
 int gcb_file_child_open(struct gcb_file_child **out, const struct gcb_infile *file,
                         const struct gcb_lister *lister, struct gcb_diag *diag);
@@ -74,7 +74,8 @@ void gcb_file_child_close(struct gcb_file_child *child); /* the argument may be 
  * stored in one piece, which the caller's process reads. The child reads all others. If the caller
  * reads tensors in order, the child reads up to 4 MiB of the next tensors of the same file while
  * the caller works on the current tensor. `tensors` has `count` tensors, in the order in which the
- * caller will most likely read them. Pass the same array in each call.
+ * caller will most likely read them. tensors[number] must be in the child's file, others may be in
+ * other files. Pass the same array in each call.
  */
 int gcb_file_child_read(struct gcb_file_child *child, const struct gcb_tensor *tensors,
                         size_t count, size_t number, void *out, struct gcb_diag *diag);
@@ -104,21 +105,23 @@ int gcb_tensor_read_stored(const struct gcb_infile *file, int descriptor,
                            const struct gcb_tensor *t, uint64_t from, uint64_t count, void *out,
                            struct gcb_diag *diag);
 
+/* ---- the sandbox of the child (sandbox.c) ---- */
+
 /*
- * Separates the calling process from the process `parent`, which has just forked it (sandbox.c).
- * From now on, the calling process ends when `parent` ends. Closes all descriptors except `keep`,
- * and returns the number that `keep` then has. The process ignores SIGTERM and the signals of a
- * terminal, which the parent handles, prints nothing, and leaves no core dump.
+ * Separates the calling process from the process `parent`, which has just forked it. From now on,
+ * the calling process ends when `parent` ends. Closes all descriptors except `keep`, and returns
+ * the number that `keep` then has. The process ignores SIGTERM and the signals of a terminal, which
+ * the parent handles, prints nothing, and leaves no core dump.
  */
 int gcb_sandbox_part(int keep, pid_t parent);
 
 /*
  * Takes away all rights of the calling process that reading a file does not need. The process then
  *   - writes no file;
- *   - can map at most `address_space` bytes more than at the start;
+ *   - can map at most `address_space` bytes more than at the start, if /proc can be read;
  *   - can make only the system calls that reading needs, if gcb_sandbox_filters returns true: all
- *     others fail with EPERM, and *trace notes the first of them, unless `trace` is NULL. Files can
- *     be opened for reading until gcb_sandbox_close_files.
+ *     others fail with EPERM, and *trace notes the first of them except clock_nanosleep, unless
+ *     `trace` is NULL. Files can be opened for reading until gcb_sandbox_close_files.
  *
  * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer keeps its standard error. It
  * has no limit on files and address space, and no rule on system calls. The sanitizers map

@@ -143,7 +143,7 @@ uint64_t gcb_tensor_scales(const struct gcb_tensor *t)
     return t->blocked ? blocks_of(t->dims[0]) * blocks_of(t->dims[1]) : 1;
 }
 
-/* Multiplies elements of the tensor by their scales. The first is element `from`. */
+/* Multiplies `count` elements of the tensor, from element `from` on, by their scales. */
 static int apply_scales(const struct gcb_infile *file, int descriptor, const struct gcb_tensor *t,
                         uint64_t from, uint64_t count, float *out, struct gcb_diag *diag)
 {

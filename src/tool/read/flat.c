@@ -221,7 +221,7 @@ int gcb_flat_start(struct gcb_flat_stream *s, struct gcb_diag *diag)
     s->so_far = (uint32_t)crc32(0, NULL, 0);
     s->inflater = (z_stream){0};
     if (s->deflated && inflateInit2(&s->inflater, -MAX_WBITS) != Z_OK) {
-        s->deflated = false; /* nothing to end */
+        s->deflated = false; /* gcb_flat_end must not end the inflater */
         return gcb_diag_nomem(diag, sizeof(*s), "inflating an array");
     }
     return 0;
@@ -234,8 +234,8 @@ void gcb_flat_end(struct gcb_flat_stream *s)
     s->deflated = false;
 }
 
-/* Inflates at most `size` bytes, and sets *got to their number. Sets *ended at the end of the
- * data. */
+/* Writes at most `size` inflated bytes to `out`, and sets *got to their number, which may be 0.
+ * Sets *ended if the data ends after them. */
 static int inflate_some(struct gcb_flat_stream *s, void *out, uint64_t size, uint64_t *got,
                         bool *ended, struct gcb_diag *diag)
 {

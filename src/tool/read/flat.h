@@ -53,7 +53,8 @@ struct gcb_flat_array {
     bool blocked;
 };
 
-/* Sets a->path. Refuses a name that no path in a dump can have. */
+/* Sets a->path from the n bytes of `name`. Returns GCB_E_CORRUPT if the name has GCB_READ_PATH
+ * bytes or more, a zero byte, or a part that is empty, ".", ".." or longer than GCB_READ_NAME. */
 int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char *name, size_t n,
                   struct gcb_diag *diag);
 /* Parses a header, which must be a JSON object without a key that occurs twice. The caller ends
@@ -69,8 +70,9 @@ bool gcb_flat_tensor(struct gcb_tensor *t, const struct gcb_flat_array *a,
 /*
  * Lists an array, or says why it is not a tensor. `err` is 0, or the error of finding out what the
  * array is, with its message in *diag. Returns this error if the array is selected, or if it is
- * GCB_E_NOMEM or GCB_E_IO; otherwise leaves the array out. Refuses a selected array above
- * limits.max_bytes, or that unpacks to far more than it stores.
+ * GCB_E_NOMEM or GCB_E_IO; otherwise leaves the array out. Refuses a selected array whose shape
+ * does not fit its bytes, that is larger than limits.max_bytes, or that unpacks to far more than it
+ * stores.
  */
 int gcb_flat_list(const struct gcb_flat *f, struct gcb_listing *listing,
                   const struct gcb_flat_array *a, int err, struct gcb_diag *diag);
@@ -118,7 +120,7 @@ int gcb_npy_read(struct gcb_npy *npy, const struct gcb_tensor *t, uint64_t from,
 
 /* ---- files ---- */
 
-/* An open file: the state of all these readers. */
+/* An open file: the state of the readers of .npy, .npz and safetensors. */
 struct gcb_flat {
     const struct gcb_infile *in;
     int descriptor; /* -1: not open */
@@ -135,7 +137,7 @@ struct gcb_flat {
     uint8_t *directory;
     size_t length;  /* bytes of the directory */
     uint64_t count; /* number of its records */
-    uint64_t end;   /* where the data of the array that was read last ends in the file */
+    uint64_t end;   /* the end of the last member's data, or less if its local header is not read */
 };
 
 /* Opens the file that gcb_infile_find found, as `open` of struct gcb_reader. */

@@ -241,7 +241,7 @@ out:
     return err;
 }
 
-/* ---- the row ---- */
+/* ---- the table of the reader ---- */
 
 static bool probe(int descriptor, uint64_t size)
 {

@@ -12,7 +12,8 @@
  * with an id that was never opened: the call only fails.
  *
  * Several links of a file may lead to the same group. The link on the path with the fewest groups
- * is the group's main link. Its other links, and all soft and external links, are alias links.
+ * is the group's main link. Its other links, and all soft and external links, are alias links. A
+ * hard link in another file, to which an external link leads, is never an alias link.
  *
  * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on.
  */
@@ -96,7 +97,7 @@ struct gcb_h5dataset {
     struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */
-    bool unwritten;      /* no element was ever written: all are the fill value; false if empty */
+    bool unwritten;      /* no element was ever written; false if empty or in other files */
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;
@@ -107,9 +108,9 @@ struct gcb_h5dataset {
 };
 
 /*
- * Opens the dataset `link` in the group or file `at`, and reads only its type, so that the caller
- * can skip a dataset cheaply. `shown` is the path for messages. The caller closes *out. On failure
- * *out is zeroed.
+ * Opens the dataset `link` in the group or file `at`. Reads its type and checks its attributes, but
+ * not its shape and storage, so that the caller can skip a dataset cheaply. `shown` is the path for
+ * messages. The caller closes *out. On failure *out is zeroed.
  */
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
                        const char *link, const char *shown, struct gcb_diag *diag);
@@ -123,8 +124,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
  *   - its chunks have the dataset's rank and at most 256 MiB;
  *   - it has at most limits.max_bytes;
  *   - it has at most 64 KiB (all of which may be the fill value), or at most 1100 times the
- *     bytes that are stored, because deflate cannot compress more strongly; or a plug-in packed it,
- *     or it is stored in other files.
+ *     bytes that are stored, because deflate cannot compress more strongly; or a plug-in packed it
+ *     and some of it is stored; or it is in other files.
  * Otherwise returns GCB_E_UNSUPPORTED, GCB_E_CORRUPT or, if only limits.max_bytes is exceeded,
  * GCB_E_NOMEM.
  */

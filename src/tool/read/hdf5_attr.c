@@ -5,7 +5,6 @@
 #include "src/lib/wire/buf.h"
 #include "src/tool/read/hdf5.h"
 
-/* An open attribute. */
 struct attribute {
     hid_t id, type;
     H5T_class_t kind; /* class of `type` */
@@ -132,8 +131,8 @@ static bool read_reference(hid_t attribute, uint8_t bytes[REFERENCE])
     return ok;
 }
 
-/* Sets p->fd, and *base to the offset in the file from which addresses count. Returns false if the
- * file's addresses and sizes do not have 8 bytes. */
+/* Sets p->fd, and *base to the offset in the file from which addresses count. Returns false on
+ * failure, or if the file's addresses and sizes do not have 8 bytes. */
 static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
 {
     const hid_t file = H5Iget_file_id(attribute);
@@ -209,7 +208,7 @@ static bool heap_text(hid_t attribute, char *out, size_t size)
     return true;
 }
 
-/* ---- texts ---- */
+/* ---- texts, and the check of all attributes ---- */
 
 /* Reads a text of fixed length, which is padded with zeros or blanks and need not be terminated.
  * Returns false if it has `size` bytes or more, or is damaged. The copy is terminated. */

@@ -41,8 +41,8 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
  * The state while a dataset is read chunk by chunk. HDF5 (1.10.8, seen under AddressSanitizer)
  * trusts that a filtered chunk unpacks to the chunk's size. If the data is shorter, HDF5 reads past
  * its buffer; if it is longer, HDF5 allocates as much memory as the data needs. So the reader first
- * unpacks each chunk only to count its bytes. That doubles the time of unpacking, but no result
- * contains that time.
+ * unpacks each filtered chunk only to count its bytes. That doubles the time of unpacking, but no
+ * result contains that time.
  */
 struct chunk_reader {
     const struct gcb_h5dataset *dataset;
@@ -69,7 +69,7 @@ static int reader_init(struct chunk_reader *r, const struct gcb_h5dataset *datas
 }
 
 /* Returns the number of bytes to which the n bytes of `stored` inflate. Returns limit + 1 if they
- * inflate to more than `limit` bytes or are damaged. */
+ * inflate to more than `limit` bytes, or if inflating them fails. */
 static uint64_t inflated_size(uint8_t *stored, uint64_t n, uint64_t limit)
 {
     uint8_t scratch[SCRATCH];

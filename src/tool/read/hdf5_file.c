@@ -43,7 +43,7 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 
 /*
  * Lets HDF5 open no external links, and look for external files below /dev/null, where there are
- * none. This is a second barrier, in case the checks overlook something. Returns false on failure.
+ * none. This is a second barrier, in case hdf5_vet.c overlooks something. Returns false on failure.
  */
 static bool set_barriers(hid_t list)
 {

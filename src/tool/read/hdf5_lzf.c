@@ -4,10 +4,11 @@
 #include "src/tool/read/hdf5.h"
 
 /*
- * The format of LibLZF: a byte below 32 announces that many bytes and one more, as they are.
- * Another byte has a length in its upper 3 bits (7: the next byte is added) and the upper bits of a
- * distance in its lower 5; the next byte has the lower bits. Length + 2 bytes are copied from
- * distance + 1 bytes before.
+ * The format of LibLZF is a sequence of runs. A run begins with a byte b. If b is below 32, the
+ * next b + 1 bytes are copied to the output as they are. If not, the upper 3 bits of b are a length
+ * (7: the next byte is added to it), and its lower 5 bits are the upper bits of a distance, whose
+ * lower 8 bits are the last byte of the run. Then length + 2 bytes are copied from the output,
+ * beginning distance + 1 bytes before its end.
  */
 uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t limit)
 {

@@ -120,7 +120,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Lists the links of the group at w->path and sorts them bytewise. HDF5 keeps the links of a small
+ * Lists the links of `group` and sorts them bytewise. HDF5 keeps the links of a small
  * new-style group in the group's header and makes a table to iterate over them. If a link does not
  * decode, HDF5 1.10.8 frees table entries that it has not filled yet. So this function first
  * searches for a name, which decodes all links without a table. The function sorts the links
@@ -369,8 +369,8 @@ static int follow(struct walk *w, hid_t at, const struct link *link)
     return 0; /* a named datatype */
 }
 
-/* Counts the link `name` of the group at w->path, and refuses it if it is one too many or has an
- * impossible name. */
+/* Counts the link `name` of the group at w->path. Refuses it if the file has too many links or too
+ * many ways to the same groups, or if the link's name or path is impossible or too long. */
 static int admit_link(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);

@@ -17,17 +17,18 @@ struct gcb_reader;
  *                      what gcbench does not have
  *   GCB_E_CORRUPT      the file is damaged, contradicts itself, or declares far more data than it
  *                      stores
- *   GCB_E_NOMEM        the data exceeds a limit on memory
- *   GCB_E_IO           a call to the operating system failed
+ *   GCB_E_NOMEM        the data exceeds a limit on memory, or memory ran out
+ *   GCB_E_IO           a call to the operating system failed, or the file is locked, is being
+ *                      written or gives no data in time
  *
  * The text of a failure is one line, "FILE: DATASET: cause", with all names escaped.
  */
 
-/* Limits far above any real file. A file that exceeds a limit is refused with GCB_E_CORRUPT. */
+/* Limits for hostile files. A file that exceeds a limit is refused with GCB_E_CORRUPT. */
 enum {
     GCB_READ_NAME = 1024,       /* most bytes of a name in a path */
     GCB_READ_PATH = 4096,       /* most bytes of an absolute path */
-    GCB_READ_SMALL = 64 << 10,  /* most bytes of a dataset that may store fewer or none of them */
+    GCB_READ_SMALL = 64 << 10,  /* most bytes of a dataset of which the file may store none */
     GCB_READ_OBJECTS = 1 << 22, /* most objects in one file; each path of an object counts */
 };
 
@@ -68,12 +69,13 @@ int gcb_infile_find(struct gcb_infile *out, const char *path,
                     struct gcb_diag *diag);
 
 /* Checks that `descriptor` is the file that gcb_infile_find found, and that nobody has written to
- * the file since. If not, returns GCB_E_CORRUPT. */
+ * the file since. If not, returns GCB_E_CORRUPT. `dataset`, which may be NULL, is for the message
+ * here and below. */
 int gcb_infile_check(const struct gcb_infile *file, int descriptor, const char *dataset,
                      struct gcb_diag *diag);
 
 /* Reads exactly `size` bytes, from byte `at` of the file on. Returns GCB_E_CORRUPT if the file ends
- * before, or GCB_E_IO. `dataset`, which may be NULL, is for the message here and below. */
+ * before, or GCB_E_IO. */
 int gcb_infile_read(const struct gcb_infile *file, int descriptor, const char *dataset, uint64_t at,
                     void *out, size_t size, struct gcb_diag *diag);
 

@@ -20,8 +20,9 @@ struct gcb_piece {
 };
 
 struct gcb_message_plan {
-    size_t number;                  /* place among all messages of the dump, from 0 */
-    const struct gcb_piece *pieces; /* array of piece_count pieces, owned by the layout */
+    size_t number; /* place among all messages of the dump, from 0 */
+    /* array of piece_count pieces, owned by the layout or, in a sample, by the large layout */
+    const struct gcb_piece *pieces;
     size_t piece_count;
     uint64_t step;
     uint32_t worker;

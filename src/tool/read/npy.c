@@ -216,7 +216,7 @@ static int restart(struct gcb_flat *f, struct gcb_diag *diag)
     return gcb_npy_start(&f->npy, diag);
 }
 
-/* The array is called like the file. */
+/* The array is named after the file (gcb_file_tensor). */
 static int open_file(void **state, const struct gcb_infile *in, const char *path,
                      struct gcb_diag *diag)
 {

@@ -190,7 +190,7 @@ static int read_local(struct gcb_flat *z, const struct member *m, uint64_t *data
     return 0;
 }
 
-/* Starts to read the array in a member: sets z->npy, except its name. */
+/* Starts to read the array in a member: sets z->npy, except the array's path, object and index. */
 static int start_array(struct gcb_flat *z, const struct member *m, struct gcb_diag *diag)
 {
     struct gcb_flat_stream *s = &z->npy.stream;
@@ -227,7 +227,7 @@ static bool is_array(const struct member *m)
     return m->name_length > 4 && memcmp(m->name + m->name_length - 4, ".npy", 4) == 0;
 }
 
-/* Lists a member. A folder is not listed. */
+/* Lists a member that is an array. Skips a folder. Any other member becomes a remark. */
 static int list_member(struct gcb_flat *z, const struct member *m, struct gcb_listing *listing,
                        struct gcb_diag *diag)
 {
@@ -250,7 +250,7 @@ static int list_member(struct gcb_flat *z, const struct member *m, struct gcb_li
                               gcb_listing_selects(listing, a->path, 0), diag);
 }
 
-/* ---- the table ---- */
+/* ---- the table of the reader ---- */
 
 static bool probe(int descriptor, uint64_t size)
 {

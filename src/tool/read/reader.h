@@ -9,10 +9,10 @@ struct gcb_infile; /* infile.h */
 
 /*
  * A file format is a table of functions in a source file of its own, and a row in gcb_readers
- * (source_list.c). The functions run in a child with few rights (child.h), which the parent does
- * not trust. The parent knows no format: it gets a list of tensors and attributes. The parent
- * itself reads each tensor whose elements lie in one piece, and asks the child for all others. The
- * parent converts the elements.
+ * (source_list.c). The functions, except `probe` and `prepare`, run in a child with few rights
+ * (child.h), which the parent does not trust. The parent knows no format: it gets a list of tensors
+ * and remarks. The parent itself reads each tensor whose elements lie in one piece, and asks the
+ * child for all others. The parent converts the elements.
  */
 
 /* How the elements of a tensor are stored. */
@@ -35,7 +35,7 @@ enum gcb_element {
 struct gcb_tensor {
     const char *path;    /* path below the worker group; escape it before showing it */
     const char *dataset; /* absolute path in its file */
-    const char *file;    /* name of the file, as the user gave it */
+    const char *file;    /* name of the file, as the user gave it or below a folder of the user */
     uint64_t step;
     uint32_t worker;
     enum gcb_dtype dtype;      /* type for counting input bytes; may differ from `element` */
@@ -74,7 +74,7 @@ size_t gcb_element_size(enum gcb_element element);
 /* Returns the type for counting input bytes. fp8 counts as fp16, the smallest type that has all
  * values of fp8. But readers count a tensor of fp8 with scales as fp32. */
 enum gcb_dtype gcb_element_dtype(enum gcb_element element);
-/* Makes `element`, a format of 1 or 2 bytes, the format of datasets whose elements are as large. */
+/* Makes `element`, of 1 or 2 bytes, the format of datasets whose elements have the same size. */
 void gcb_reading_use(struct gcb_reading *reading, enum gcb_element element);
 
 /* Writes the name of the only tensor of a file. The name is the part of the path `file` after the
@@ -99,7 +99,7 @@ enum gcb_remark {
     GCB_REMARK_DEEP,       /* groups nested too deep, left out */
     GCB_REMARK_DIMENSIONS, /* netCDF dimensions without values, left out */
     GCB_REMARK_OTHERS,     /* other datasets, left out */
-    GCB_REMARK_FILES,      /* links in a folder, and files whose names no reader has, left out */
+    GCB_REMARK_FILES,      /* links in a folder, and files without a reader's ending, left out */
     GCB_REMARK_MESSAGES,   /* files of `compress -o`, left out */
     GCB_REMARK_UNREADABLE, /* damaged or refused objects that are not selected */
     GCB_REMARK_ALIASES,    /* names left out: another name of the tensor gives a step or worker */
@@ -135,7 +135,7 @@ int gcb_listing_remark(struct gcb_listing *l, enum gcb_remark kind, const char *
 /* Says what the tensors are, such as "momentum": a text of the file. */
 int gcb_listing_what(struct gcb_listing *l, const char *what, struct gcb_diag *diag);
 
-/* ---- the table ---- */
+/* ---- the table of a reader ---- */
 
 /* Functions that return int return 0 or a negative status (infile.h) with its message. */
 struct gcb_reader {
@@ -152,10 +152,10 @@ struct gcb_reader {
     /* Prepares this process for children that call the library. May be NULL. */
     int (*prepare)(struct gcb_diag *diag);
     /* Runs code that the user allows by an option (limits), in the child before it gives up its
-     * rights. May be NULL. */
+     * rights, or in this process if there is no child. May be NULL. */
     void (*load)(const struct gcb_infile *file);
-    /* Opens the file at `path`. On failure *state may be set, too. `close` is called in any case,
-     * except in a child, which ends without it. */
+    /* Opens the file at `path`. *file lives as long as *state. On failure *state may be set, too.
+     * `close` is called in any case, except in a child, which ends without it. */
     int (*open)(void **state, const struct gcb_infile *file, const char *path,
                 struct gcb_diag *diag);
     /* Calls gcb_listing_tensor for each tensor, and gcb_listing_remark for what is left out. */
@@ -164,9 +164,10 @@ struct gcb_reader {
      * Reads elements of a tensor that was listed, from element `from` on, as they are stored,
      * little-endian. `from` is 0, or where the last call, for the same tensor, ended. On input,
      * *count is the number of elements that fit into `out`. On output, *count is the number of
-     * elements that were read, at least one. If the format can read only more elements at a time,
-     * *count becomes that larger number, and `out` is unchanged. Returns GCB_E_CORRUPT also if the
-     * tensor has changed since the listing. May be NULL if all tensors have an offset.
+     * elements that were read, at least one unless the tensor is empty. If the format can read only
+     * more elements at a time, *count becomes that larger number, and `out` is unchanged. Returns
+     * GCB_E_CORRUPT also if the tensor has changed since the listing. May be NULL if all tensors
+     * have an offset.
      */
     int (*read)(void *state, const struct gcb_tensor *t, uint64_t from, uint64_t *count, void *out,
                 struct gcb_diag *diag);

@@ -126,7 +126,7 @@ static bool is_scale(const struct gcb_flat *f, const char *name)
     return false;
 }
 
-/* ---- the table ---- */
+/* ---- the table of the reader ---- */
 
 static bool probe(int descriptor, uint64_t size)
 {

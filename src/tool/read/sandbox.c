@@ -41,7 +41,8 @@ static bool is_sanitized(void)
 /* ---- signals, descriptors and limits ---- */
 
 /* Replaces the parent's signal handlers, which would remove the parent's temporary files. Ignores
- * SIGTERM and the signals of a terminal, which the parent handles. */
+ * SIGTERM and the signals of a terminal, which the parent handles. Unblocks all signals, because
+ * the parent blocks some while it forks. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
@@ -87,7 +88,8 @@ static void lower_limit(int resource, rlim_t most)
     setrlimit(resource, &limit);
 }
 
-/* Lets this process map at most `more` bytes in addition to what it has mapped. */
+/* Lets this process map at most `more` bytes in addition to what it has mapped. Does nothing if
+ * /proc cannot be read. */
 static void limit_address_space(uint64_t more)
 {
     FILE *file = fopen("/proc/self/statm", "r");

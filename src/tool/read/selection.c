@@ -132,8 +132,8 @@ bool gcb_selection_excludes(const struct gcb_tensor_selection *selection, const 
     return any_glob(selection->exclude, selection->exclude_count, path);
 }
 
-/* True if the glob could match a path that begins with `group` and a slash. Compares only what is
- * before the first wildcard. */
+/* True if the glob could match a path that begins with `group` and a slash, or any path if `group`
+ * is "". Compares only what is before the first wildcard. */
 static bool may_match_below(const char *glob, const char *group)
 {
     const size_t n = strlen(group), literal = strcspn(glob, "*?[\\");
