@@ -42,7 +42,7 @@ static bool is_sanitized(void)
 
 /* Replaces the parent's signal handlers, which would remove the parent's temporary files. Ignores
  * SIGTERM and the signals of a terminal, which the parent handles. Unblocks all signals, because
- * the parent blocks some while it forks. */
+ * the parent blocks them while it forks. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
