@@ -35,8 +35,8 @@ int gcb_cuda_max_bits_group(gcb_device_stream *s, const gcb_device_group *g)
 {
     uint64_t tiles = 0;
 
-    /* The number that cut_tiles returned. It cannot be called again now, because it writes to the
-     * table, which is being copied. */
+    /* The number of blocks in grid 0, which cut_tiles returned earlier. cut_tiles cannot be called
+     * again, because it writes to the table while the stream may be copying it. */
     for (unsigned i = 0; i < g->count; i++)
         tiles += tile_blocks(g->items[i].in.n);
     return launch(max_bits<message_group>, tiles, kTileThreads, 0, s, grid_of(g, 0));

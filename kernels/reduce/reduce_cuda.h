@@ -11,8 +11,8 @@ GCB_BEGIN_C
  * bytes. */
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result);
-/* Like gcb_cuda_max_bits, for each message of a group. Grid 0 of the group's table is filled, and
- * the copy of the table has been queued before. */
+/* Like gcb_cuda_max_bits, for each message of a group. The caller has filled grid 0 of the group's
+ * table (cut_tiles) and queued the copy of the table. */
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 GCB_END_C

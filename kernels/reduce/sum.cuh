@@ -3,8 +3,9 @@
 
 /*
  * The project's sum of floats (kernels/reduce/reduce.h) on the device. A warp sums a block of
- * GCB_SUM_BLOCK elements, and lane j is accumulator j. Lanes are joined by the fixed tree. One
- * thread adds the blocks in index order, or the threads of a block get the same result faster.
+ * GCB_SUM_BLOCK elements, and lane j is accumulator j. Lanes are joined by the fixed tree. The sums
+ * of these blocks are added in index order: by one thread or, with the same result but faster, by
+ * all threads of a thread block (chain_sums).
  */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/reduce/reduce_elem.h"
@@ -81,17 +82,17 @@ struct square_term {
  *
  * Each thread adds a run of parts from a guessed start. Then one thread goes from run to run, knows
  * the true start of each run, and corrects the run's end. Doubles with the same exponent are
- * multiples of a unit. If the true start is above the guess by an even number of the largest unit
- * in the run, the true end is above the guessed end by the same amount: ties are rounded to even,
- * so an even shift rounds every sum the same way. This holds only if the shift changes no sum's
- * exponent. So each thread adds its run from four starts: the guess, and one, two and three units
- * above it. Four starts are enough if no sum has an exponent more than 1 above the guess's.
+ * multiples of a unit. If the true start differs from the guess by an even multiple of the largest
+ * unit in the run, the true end differs from the guessed end by the same amount: ties are rounded
+ * to even, so an even shift rounds every sum the same way. This holds only if the shift changes no
+ * sum's exponent. So each thread adds its run from four starts: the guess, and one, two and three
+ * units above it. Four starts are enough if no sum has an exponent more than 1 above the guess's.
  * Otherwise the one thread adds the run again.
  */
 constexpr unsigned kRun = 64; /* parts of a run */
 constexpr unsigned kMostRuns = 256;
 constexpr unsigned kStarts = 4;
-constexpr int64_t kNear = 1 << 20; /* a guess must be off by fewer units */
+constexpr int64_t kNear = 1 << 20; /* a run is used if its guess is off by fewer units */
 
 /* A run that was added from `start`, and from 1, 2 and 3 units above it. `steady` is 1 if the ends
  * give the true end for every true start less than kNear units off. */
