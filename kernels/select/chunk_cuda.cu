@@ -218,7 +218,7 @@ __global__ __launch_bounds__(kLongThreads) void select_from_long_chunks(gcb_cuda
         end_choice(to);
 }
 
-/* ---- launches ---- */
+/* ---- the functions of chunk_cuda.h ---- */
 
 __global__ void scale_values(gcb_cuda_chosen c, uint64_t from, float factor)
 {

@@ -104,7 +104,7 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
  * than three quarters of the number of threads. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
-    const uint32_t enough = k + k / 8 + 1; /* the search stops if no more reach the bound */
+    const uint32_t enough = k + k / 8 + 1; /* the search stops if s.reach is at most this */
     chunk_search s = {0, 0, threads, 0};
     octaves_down next;
 
@@ -141,7 +141,7 @@ __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
     }
 }
 
-/* ---- the choice ---- */
+/* ---- the choice from a chunk ---- */
 
 /* Shared memory for up to `Threads` threads with `Each` elements. */
 template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
@@ -159,7 +159,7 @@ template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
 struct chunk_place {
     uint32_t from, count; /* first position, and number of positions */
     uint32_t k;           /* 1 <= k <= count */
-    uint32_t entry;       /* number of this chunk's first entry in the list */
+    uint32_t entry;       /* index of the chunk's first entry in gcb_cuda_chosen */
 };
 
 /* Returns the sum of v over the block. Called by every thread of the block. Two calls of block_add
@@ -327,7 +327,8 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
  *   m                        the thread's magnitudes
  *   has(e)                   true if the thread has an element e
  *   magnitude_at(position)   the magnitude at a position
- *   put(to, entry, position, unitary)   writes a value, times `unitary`
+ *   put(to, entry, position, unitary)   writes a value, times `unitary`: the factor that makes the
+ *                            transform unitary, or 1 without a transform
  *
  * All threads meet at a barrier before magnitude_at and put are called, so these functions may read
  * what other threads wrote before. Returns, in thread 0, a magnitude that all kept elements reach.

@@ -37,9 +37,8 @@ __global__ void set_ranks(selection_state *c, uint32_t k)
         c->keep[0] = c->keep[1] = {0, 0, 0, k};
 }
 
-/* ---- one-sided: makes lists of both sides, then keeps one ---- */
-
-/* The number of sum blocks of the longer list. The shorter list gets as many sums. */
+/* The number of sum blocks of the longer list; the shorter list gets as many sums.
+ * gcb_cuda_select_one_sided makes a list of each side and then keeps one of the two. */
 __device__ uint64_t sum_blocks(const selection_state *c)
 {
     return sum_blocks_of(larger(c->kept[0], c->kept[1]));
@@ -104,8 +103,8 @@ __global__ void copy_negative(const selection_state *c, list_set both, uint64_t 
         to.first[i] = from.first[i];
 }
 
-/* Lays out the second list at `at`, which is NULL if only its bytes are wanted. Returns the
- * bytes. */
+/* Lays out the list of the negative side in the scratch `at`. Returns the number of bytes of the
+ * list; `at` is NULL if only this number is wanted. */
 uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other)
 {
     const uint64_t tiles = tile_count(n);
@@ -120,9 +119,8 @@ uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other
     return parts.bytes;
 }
 
-/* ---- alternating: the side of this step, or the other side if that is empty ---- */
-
-/* Sets c->keep[kSides] to what is kept of side `turn`, or of the other side if `turn` is empty. */
+/* Sets c->keep[kSides] to what is kept of side `turn`, or of the other side if `turn` is empty.
+ * For gcb_cuda_select_side. */
 __global__ void choose_side(selection_state *c, unsigned turn)
 {
     if (threadIdx.x == 0)

@@ -64,7 +64,10 @@ inline uint64_t warps_over(uint64_t tiles)
     return pieces_of(tiles, kTileThreads / kWarp);
 }
 
-/* ---- the steps of a choice: each queues kernels and returns what launch returns ---- */
+/* ---- the steps of a choice ----
+ *
+ * Functions that return an int queue kernels, and return what launch returns.
+ */
 
 /* A choice in progress. All pointers are device memory. */
 struct selection {

@@ -5,7 +5,8 @@
 
 /*
  * Chooses positions on the device: the same positions as src/lib/sparse/select_*.c choose. The
- * steps are
+ * steps of gcb_cuda_select_largest are below. The other functions use some of these steps, with
+ * steps of their own between them:
  *
  *   sample    copies up to 2^15 elements; one block finds a magnitude that a few more than k
  *             elements should reach
@@ -78,7 +79,8 @@ struct gcb_cuda_sample {
     uint64_t k;
 };
 
-/* Chooses about k elements, by a threshold from a sample (src/lib/sparse/select_sampled.c). */
+/* Chooses about k elements, at most 1.3 k, by a threshold from a sample
+ * (src/lib/sparse/select_sampled.c). */
 int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);

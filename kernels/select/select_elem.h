@@ -1,7 +1,8 @@
 #ifndef KERNELS_SELECT_SELECT_ELEM_H
 #define KERNELS_SELECT_SELECT_ELEM_H
 
-/* Per-element arithmetic of kernels/select/select.h; vector variants use it for their tails. */
+/* Per-element arithmetic of kernels/select/select.h, which vector variants use for their tails, and
+ * of the selections sampled, search and redsync. */
 #include <stddef.h>
 
 #include "kernels/base/hd.h"

@@ -2,11 +2,11 @@
 #define KERNELS_SELECT_UNIFORM_ELEM_H
 
 /*
- * Uniform quantisation with `bits` bits per value, relative to the largest magnitude `max`. There
- * are s = 2^(bits-1) - 1 levels above zero, and level = floor(|x| * s / max + 1/2), but at most s.
- * A code has the level in its lower bits and, except for level 0, the sign in its top bit. The
- * magnitude of a code is max * (level / s); the quotient is computed first, so that nothing
- * overflows.
+ * Uniform quantisation with `bits` (2 to 16) bits per value, relative to the largest magnitude
+ * `max`. There are s = 2^(bits-1) - 1 levels above zero, and level = floor(|x| * s / max + 1/2),
+ * but at most s. A code has the level in its lower bits and, except for level 0, the sign in its
+ * top bit. The magnitude of a code is max * (level / s); the quotient is computed first, so that
+ * nothing overflows.
  */
 #include "kernels/base/hd.h"
 

@@ -11,7 +11,7 @@ namespace
 {
 
 /*
- * The kinds of values that have codes. Each class has
+ * The codes of all kinds of values except fp32. Each class has
  *
  *   code        the code of a value
  *   decode      the value of a code
@@ -90,7 +90,7 @@ struct uniform_code {
     }
 };
 
-/* values=mean (which has no codes, only a scale), sign-mean and means. */
+/* values=mean (which sends no codes, only a scale), sign-mean and means. */
 struct sign_code {
     float up, down;
     bool single_mean; /* all values are `up` */
@@ -136,8 +136,8 @@ struct value_output {
     const value_measures *m;
 };
 
-/* Writes the residuals of this thread's values, if there is feedback. `first` is its first
- * value. */
+/* Writes the residuals of this thread's values, if there is feedback. `first` is the number of the
+ * thread's first value. */
 template <class Code>
 __device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const float *v,
                              const uint32_t *code, uint64_t first)
@@ -146,7 +146,8 @@ __device__ void put_residual(const gcb_cuda_chosen &c, const Code &coder, const 
         c.residual[c.pos[first + i]] = v[i] - coder.decode(code[i]);
 }
 
-/* Writes the number of kept positions, the scales and the values, for values with codes. */
+/* Writes the number of kept positions, the scales and the codes of the values (values=mean has no
+ * codes), for all kinds of values except fp32. */
 template <class Code> __global__ void put_codes(value_output p, gcb_device_result *result)
 {
     tile_room &room = shared<tile_room>();
@@ -169,7 +170,7 @@ template <class Code> __global__ void put_codes(value_output p, gcb_device_resul
 
         load_floats(v, c.value, first, kept);
         for (unsigned i = 0; i < kTileEach; i++) {
-            code[i] = coder.code(v[i]); /* after the last value: 0, or a code without bits */
+            code[i] = coder.code(v[i]); /* past the last value: 0, or no bits (mean) */
             clamped += coder.clamps(v[i]);
         }
         put_residual(c, coder, v, code, first);

@@ -11,7 +11,7 @@
 namespace gcb
 {
 
-/* ---- offsets of the parts of a payload ---- */
+/* ---- payloads: offsets of their parts, damage, positions ---- */
 
 /* The offset of the values. */
 __device__ __forceinline__ uint64_t values_at(uint64_t n, const gcb_cuda_values &how)

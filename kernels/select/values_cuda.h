@@ -31,7 +31,7 @@ struct gcb_cuda_values {
     uint32_t side;  /* side bytes, before the scales: the transform writes and reads them */
     uint32_t width; /* floats per position: 1, or 2 for a complex bin */
     /* For range and uniform; uniform uses only the maximum. */
-    uint32_t mantissa; /* its bits; 0: chosen from the data */
+    uint32_t mantissa; /* bits of the mantissa; 0: chosen from the data */
     int max_given;     /* 0: the maximum is taken from the data; 1: the maximum is `max` */
     float max;
     enum gcb_range_rounding rounding;
@@ -118,7 +118,7 @@ struct gcb_cuda_entries {
 };
 
 /* Writes how.width floats for each position from 4096 * first_tile on; 0 for positions that were
- * not kept. */
+ * not kept. `out` begins with that position, and is aligned to 16 bytes. */
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
                   uint64_t first_tile);
 
