@@ -44,7 +44,8 @@ __global__ void spare(gcb_device_input in, const gcb_device_result *result)
         copy_floats(in.x, in.residual, in.n);
 }
 
-/* Thread 0 changes the status only if max_bits makes `failed` true in all threads anyway. */
+/* Other threads may read the status before or after thread 0 changes it. For them `failed` is true
+ * in both cases, because of max_bits. */
 __global__ void end(gcb_device_input in, gcb_device_result *result, gcb_cuda_slot_rest rest)
 {
     const bool failed = nonfinite(result) || result->status;

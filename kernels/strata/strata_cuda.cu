@@ -114,7 +114,7 @@ __global__ void copy_places(float *out, const float *x, gcb_strata where, float 
             out[d.place[i]] = factor * x[d.place[i]];
 }
 
-/* ---- launches ---- */
+/* ---- the functions of strata_cuda.h ---- */
 
 int clear_all(gcb_device_stream *s, float *out, const gcb_strata *where)
 {
