@@ -13,8 +13,9 @@
  *
  *     gcbench compress --method exec:'python3 mine.py' gradients.h5
  *
- * gcbench runs it in two processes of its own: one encodes, the other decodes and never sees a
- * tensor. A process that crashes or does not answer in time is reported, and started again.
+ * gcbench runs the shared object or the program in two processes. One encodes. The other only
+ * decodes, and never sees a tensor. A process that crashes or does not answer in time is reported,
+ * and started again.
  */
 #include <stddef.h>
 #include <stdint.h>

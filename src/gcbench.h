@@ -31,7 +31,7 @@
  *
  * A process may fork while other threads are in the library. The child can open objects, and use
  * all that no other thread was using at that moment. A fork waits while a thread plans an FFT,
- * loads OpenBLAS or multiplies matrices.
+ * loads OpenBLAS or the CUDA module, or multiplies matrices with OpenBLAS.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -103,7 +103,7 @@ struct gcb_options {
      * GCB_E_INVALID. */
     size_t size;
 
-    /* ---- of all objects ---- */
+    /* ---- options of most objects ---- */
 
     /* Threads that work on one tensor, at most 256; 0 means 1. If the system starts fewer, fewer
      * work. */
@@ -112,7 +112,7 @@ struct gcb_options {
     unsigned rank;
     const uint64_t *shape;
 
-    /* ---- of encoders ---- */
+    /* ---- options of encoders and exchanges ---- */
 
     uint64_t seed;    /* for the draws of random methods; 0 means 1 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
@@ -130,11 +130,11 @@ struct gcb_options {
     unsigned workers;
     int checksum; /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 
-    /* ---- of objects that are opened from a message ---- */
+    /* ---- options of objects that are opened from a message ---- */
 
     uint64_t max_elements; /* messages with more are refused; 0: 2^34 */
 
-    /* ---- of exchanges ---- */
+    /* ---- options of exchanges ---- */
 
     uint32_t worker; /* this worker's number, from 0 */
     /* `workers` factors, all finite: an exchange gives the sum of weights[i] times the tensor of
@@ -142,7 +142,7 @@ struct gcb_options {
      * mean. */
     const float *weights;
 
-    /* ---- of all objects ---- */
+    /* ---- options of encoders, decoders and exchanges ---- */
 
     /*
      * If x is several tensors, one after the other: the rank of the first, its dimensions, the rank
@@ -164,13 +164,14 @@ struct gcb_own_at {
 
 /*
  * A method that this library does not have. Its functions return 0, or a status below 0 with words
- * in diag; the library's function that called them returns the same. They are called with the locks
- * of no object, and by several threads if several objects are used. Zero-initialise and set `size`.
+ * in diag; the library's function that called them returns the same. The library holds no lock
+ * while it calls them. Several threads may call them at the same time if several objects are used.
+ * Zero-initialise and set `size`.
  */
 struct gcb_own_method {
     size_t size;
-    /* Printable, with a '/', as "python/mine", so that it is no method of gcbench, and without
-     * space, ':', ',' and '='. At most 63 bytes. Copied. */
+    /* Printable, with a '/', as in "python/mine", because no name of gcbench's own methods has a
+     * '/'. It must not have a space, ':', ',' or '='. At most 63 bytes. Copied. */
     const char *name;
     /* "bits=3": shown after the name, and part of each spec. Printable, at most 127 bytes. Copied.
      * NULL: "" */
@@ -276,8 +277,8 @@ int gcb_encoder_set(struct gcb_encoder *encoder, const char *key, const char *va
                     struct gcb_diag *diag);
 
 /*
- * What an encoder keeps from step to step, for checkpoints. Zero-initialise and set `size`. The
- * caller owns the arrays. `residual` and `momentum` have n elements.
+ * What an encoder or an exchange keeps from step to step, for checkpoints. Zero-initialise and set
+ * `size`. The caller owns the arrays. `residual` and `momentum` have n elements.
  */
 struct gcb_memory_state {
     size_t size;     /* sizeof(struct gcb_memory_state) */
@@ -433,7 +434,8 @@ int gcb_sum_open(struct gcb_sum **out, const char *spec, uint64_t n, float *into
 /*
  * Opens a sum for messages like `message` (`length` bytes, maybe hostile), which gives the method
  * and n. The message is not added. If the message is a raw tensor, the first added message that is
- * not gives the method. Options: threads, max_elements. Errors: as gcb_decoder_open_like.
+ * not gives the method. `into` and *out are as in gcb_sum_open. Options: threads, max_elements.
+ * Errors: as gcb_decoder_open_like.
  */
 int gcb_sum_open_like(struct gcb_sum **out, const void *message, size_t length, float *into,
                       const struct gcb_options *options, struct gcb_diag *diag);
@@ -462,9 +464,9 @@ int gcb_sum_finish(struct gcb_sum *sum, float *x, struct gcb_diag *diag);
 
 /*
  * One worker's part in an exchange. All workers give a tensor, and all get the weighted sum of the
- * tensors, as far as the method keeps it. An exchange takes one round or more. In each round the
- * library says which bytes to move and how; the caller moves them, for example by MPI or NCCL, and
- * hands over what arrived:
+ * tensors, as far as the method keeps it. A step takes one round or more, or none if it sends
+ * nothing ("delay"). In each round the library says which bytes to move and how; the caller moves
+ * them, for example by MPI or NCCL, and hands over what arrived:
  *
  *     struct gcb_round round = {.size = sizeof(round)};
  *     gcb_exchange_begin(e, step, x, &diag);
@@ -643,7 +645,8 @@ struct gcb_slot_head {
     /* 0, GCB_E_NONFINITE if the tensor (with the residual) has an infinity or NaN, or another
      * status if the method cannot represent the tensor */
     int32_t status;
-    uint32_t largest; /* bit pattern of the largest magnitude, as a float32 */
+    /* bit pattern of the largest magnitude, a float32, in the tensor (with the residual) */
+    uint32_t largest;
 };
 
 /*
@@ -662,7 +665,8 @@ void gcb_device_encoder_close(struct gcb_device_encoder *encoder);
 /* Number of bytes of a slot, a multiple of 256. */
 size_t gcb_device_slot_bytes(const struct gcb_device_encoder *encoder);
 
-/* Number of bytes of scratch for an encoding and for a sum of `workers` slots; 0: encoding only. */
+/* Number of bytes of scratch that is enough for an encoding and for a sum of `workers` slots. For
+ * an encoding only, `workers` may be 0. */
 size_t gcb_device_scratch_bytes(const struct gcb_device_encoder *encoder, unsigned workers);
 
 /*
