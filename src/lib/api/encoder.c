@@ -21,7 +21,7 @@ struct gcb_encoder {
     float *wide; /* scratch for the tensor as float32; NULL if the input is float32 */
 };
 
-/* ---- opening ---- */
+/* ---- opening, closing and sizes ---- */
 
 /* Makes the memory and, if it keeps anything, a decoder of the encoder's messages. */
 static int init_memory(struct gcb_encoder *e, const struct gcb_settings *s, struct gcb_diag *diag)
@@ -160,8 +160,8 @@ static bool uses_norm(const struct gcb_encoder *e)
     return e->has_norm && p.kind == GCB_MEMORY_DGC && p.clip != 0.0;
 }
 
-/* With GCB_NONFINITE_RAW, sends a tensor that cannot enter the memory raw; otherwise fails and says
- * why. The memory stays as it is. */
+/* Handles a tensor that cannot enter the memory: with GCB_NONFINITE_RAW, encodes it as a raw
+ * message; otherwise fails and says why. The memory stays as it is. */
 static int encode_nonfinite(struct gcb_encoder *e, const struct gcb_view *in, struct gcb_wbuf *out,
                             struct gcb_diag *diag)
 {
@@ -249,7 +249,7 @@ int gcb_encode(struct gcb_encoder *e, uint64_t step, uint32_t worker, const void
     return 0;
 }
 
-/* ---- between steps ---- */
+/* ---- saving, restoring and changing an encoder ---- */
 
 static struct gcb_checkpoint checkpoint_of(const struct gcb_encoder *e)
 {

@@ -4,7 +4,7 @@
 
 #include "src/lib/api/options.h"
 
-/* Public functions of struct gcb_exchange. src/lib/exchange/exchange.c has most of the others. */
+/* Public functions of struct gcb_exchange. src/lib/exchange/exchange.c has the other ones. */
 
 #define WORKERS_MOST 0x100000u /* GCB_SUMMAND_MOST (src/lib/codec) relies on this limit */
 

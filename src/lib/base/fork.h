@@ -14,8 +14,9 @@
 void gcb_fork_hold(void);
 void gcb_fork_release(void);
 
-/* Registers the fork handlers. Must be called again after a library with fork handlers of its own
- * was loaded, so that a fork waits for the sections before the library's handlers run. */
+/* Registers the fork handlers. Called when gcbench's library is loaded. Must be called again after
+ * another library with fork handlers of its own was loaded, so that a fork waits for the sections
+ * before that library's handlers run. */
 void gcb_fork_watch(void);
 
 #endif
