@@ -5,11 +5,11 @@
 
 /*
  * Chooses the same share of each chunk: the positions that src/lib/sparse/select_chunk.c chooses.
- * A call takes one launch. Chunks of up to 16384 positions are read once. Longer chunks are read up
- * to six times: up to three times for the digits of the smallest magnitude to keep, once if only
- * some of the elements with this magnitude are kept, and twice to write. If error feedback must
- * still be added, a further pass over a longer chunk adds it first. Functions return 0, GCB_E_NOMEM
- * or GCB_E_DEVICE.
+ * A call takes one launch. Chunks of up to 16384 positions are read once; only elements that may be
+ * kept are read again. Longer chunks are read up to six times: up to three times for the digits of
+ * the smallest magnitude to keep, once if only some of the elements with this magnitude are kept,
+ * and twice to write. If error feedback must still be added, a further pass over a longer chunk
+ * adds it first. Functions return 0, GCB_E_NOMEM or GCB_E_DEVICE.
  */
 GCB_BEGIN_C
 
