@@ -378,7 +378,8 @@ struct gcb_method_info {
     const char *summary; /* what it does, in one line */
     const char *source;  /* the publication */
     const char *promise; /* what is guaranteed of its error */
-    /* all parameters that have a meaning with the default values: "name:key=value,..." */
+    /* "name:key=value,..." with all parameters that have a meaning with the default values, except
+     * "memory=none" and "collective" */
     char spec[512];
 };
 
