@@ -77,10 +77,10 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
 /*
  * The codes and, if they stay between calls, a block that was read ahead: two blocks that are read
  * at the same time take little longer than one. An entry has, from its lowest bit on:
- *   6 bits  bits of a code and of what follows it
+ *   6 bits  number of bits of a code and of the low bits that follow it
  *   5 bits  the symbol's magnitude m
  *   4 bits  the lowest gap of the symbol, less 2^m - 1
- *   1 bit   whether m bits follow the code
+ *   1 bit   1 if m low bits follow the code
  */
 struct tables {
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];

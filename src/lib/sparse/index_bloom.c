@@ -35,7 +35,7 @@ static uint64_t hash_of(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Bit number `i` of the bits of a position with this hash. */
+/* Place in the filter of the i-th bit that a position with this hash sets. */
 static uint32_t bit_of(const struct filter *f, uint64_t hash, unsigned i)
 {
     const uint32_t at = (uint32_t)hash + i * ((uint32_t)(hash >> 32) | 1u);
@@ -59,7 +59,7 @@ static bool is_positive(const struct filter *f, uint32_t position)
 /* State of a bit: one positive sets it; several positives set it; a chosen positive sets it. */
 enum { ALONE = 1, SEVERAL, EXPLAINED };
 
-/* Raises the counts of a positive's bits up to SEVERAL. */
+/* Raises the count of each bit of a positive by one, but not above SEVERAL. */
 static void count_bits(const struct filter *f, uint8_t *count, uint32_t position)
 {
     const uint64_t hash = hash_of(position);
@@ -107,8 +107,8 @@ static uint64_t choose_by_conflicts(const struct filter *f, uint32_t *found, uin
     return chosen;
 }
 
-/* Keeps `want` of n positives by the filter's policy, or all n with positives=all or if there are
- * no more. Returns their number. `count`: room for a byte for each bit. */
+/* Keeps `want` of n positives by the filter's policy, or all n with positives=all or if n <= want.
+ * Returns the number of kept positives. `count`: room for a byte for each bit. */
 static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint64_t want,
                        uint8_t *count)
 {
@@ -214,7 +214,7 @@ static int bloom_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
 
     if (in->failed || f.policy > GCB_BLOOM_CONFLICT || f.hashes == 0 || f.bits == 0 ||
         f.bits > c->n || (f.policy != GCB_BLOOM_ALL && f.bits != bits_of(f.hashes, c->kept, c->n)))
-        return GCB_E_CORRUPT; /* few bits of many hashes would cost a decoder hours */
+        return GCB_E_CORRUPT; /* if too few bits made all n positive, CONFLICT would take hours */
     c->body = gcb_rbuf_take(in, (f.bits + UINT64_C(7)) / 8);
     if (!c->body)
         return GCB_E_CORRUPT;

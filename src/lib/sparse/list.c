@@ -131,7 +131,7 @@ void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels
     l->n = n;
 }
 
-/* ---- lists that an encoder of the sparse codec without a transform selects and sends ---- */
+/* ---- lists of an encoder of the sparse codec without a transform, and their pieces ---- */
 
 int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
                       struct gcb_list *out)

@@ -50,10 +50,10 @@ void gcb_list_filter(struct gcb_list *l, uint32_t magnitude);
  * ones. Drops all others. */
 void gcb_list_keep_largest(struct gcb_list *l, const struct gcb_kernels *kernels, uint64_t k);
 
-/* ---- lists that an encoder of the sparse codec without a transform selects and sends ---- */
+/* ---- lists of an encoder of the sparse codec without a transform, and their pieces ---- */
 
-/* Selects elements of x (env->count floats, all finite) as an encoder does. Replaces the elements
- * of `out`. Returns 0, or GCB_E_NOMEM; then `out` is empty. */
+/* Selects elements of x (s->base.env.count floats, all finite) as an encoder does. Replaces the
+ * elements of `out`. Returns 0, or GCB_E_NOMEM; then `out` is empty. */
 int gcb_sparse_select(struct gcb_sparse *s, const struct gcb_step *at, const float *x,
                       struct gcb_list *out);
 

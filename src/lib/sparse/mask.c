@@ -172,9 +172,9 @@ static uint64_t row_count(const struct gcb_sparse *s)
     return (s->base.env.count + row_length(s) - 1) / row_length(s);
 }
 
-/* Appends the rounds of the values. If no element is kept, one zero is sent (without quant=ternary,
- * which always sends the scale): a worker whose tensor is not finite sends NaN instead, so all
- * workers learn of it. */
+/* Appends the rounds of the values. If a mask keeps no element of a tensor that is not empty, one
+ * zero is sent (with quant=ternary, the scale): a worker whose tensor is not finite sends NaN
+ * instead, so all workers learn of it. */
 static void set_value_rounds(struct gcb_sparse *s, uint64_t kept)
 {
     struct gcb_mask *m = s->mask;
@@ -261,15 +261,15 @@ static void sketch(const struct gcb_sparse *s, const struct gcb_reduce_at *at, c
 }
 
 /* Writes the moving average with x to `out`, which may be the average itself. A step that agrees
- * computes it twice: in `propose`, and at its end, when the scratch has other values. */
+ * may compute it twice: in `propose`, and at its end, when the scratch has other values. */
 static void average(const struct gcb_sparse *s, const float *x, float *out)
 {
     for (uint64_t i = 0; i < s->base.env.count; i++)
         out[i] = AVERAGE * s->mask->moment[i] + (1.0f - AVERAGE) * x[i];
 }
 
-/* Writes what this worker sends in the round of a step that agrees. A worker of weight 0 does not
- * vote. As leader it still sends positions, because nobody else does. Returns 0 or
+/* Writes what this worker sends in the first round of a step that agrees. A worker of weight 0 does
+ * not vote. As leader it still sends positions, because nobody else does. Returns 0 or
  * GCB_E_SEND_RAW. */
 static int propose(struct gcb_sparse *s, const struct gcb_reduce_at *at, const float *x,
                    void *values)

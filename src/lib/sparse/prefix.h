@@ -25,6 +25,7 @@ int gcb_prefix_table(uint16_t *table, const uint8_t *length, const uint16_t *val
  *   2  one bit longer
  *   3  one bit shorter
  *   4  the length follows in 4 bits
+ * At least one symbol occurs.
  */
 void gcb_prefix_put(struct gcb_bitw *w, const uint8_t *length);
 /* Reads what gcb_prefix_put writes. Returns 0 or GCB_E_CORRUPT. */

@@ -54,7 +54,7 @@ static void draw_places(const struct job *job, uint64_t *place, uint64_t first, 
             gcb_strata_place(&job->where, first + i, gcb_load_u64(draw + i * sizeof(uint64_t)));
 }
 
-/* Calls `span` for each span of strata. */
+/* Runs `span` for all spans of strata, in parallel. */
 static void run(struct job *job, void (*span)(void *ctx, uint64_t i))
 {
     gcb_parallel(job->env->queue, (job->where.k + SPAN - 1) / SPAN, span, job);
@@ -143,22 +143,6 @@ static void scatter_span(void *ctx, uint64_t span)
     }
 }
 
-/* Writes the kept elements as they are encoded, without the weight, to another tensor. */
-static void keep_span(void *ctx, uint64_t span)
-{
-    const struct job *job = ctx;
-    const uint64_t end = span_end(job, span);
-    uint64_t place[TILE];
-
-    for (uint64_t j = span * SPAN; j < end; j += TILE) {
-        const size_t m = end - j < TILE ? (size_t)(end - j) : TILE;
-
-        draw_places(job, place, j, m);
-        for (size_t i = 0; i < m; i++)
-            job->to[place[i]] = job->factor * job->from[place[i]];
-    }
-}
-
 /* The payload's length gives the number of values, because the encoder may have another theta than
  * this state. */
 static int randomk_read(void *state, struct gcb_rbuf *in, float *out,
@@ -198,6 +182,22 @@ static int randomk_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
 }
 
 /* ---- all-reduce: the sum of the values ---- */
+
+/* Writes the kept elements as they are encoded, without the weight, to another tensor. */
+static void keep_span(void *ctx, uint64_t span)
+{
+    const struct job *job = ctx;
+    const uint64_t end = span_end(job, span);
+    uint64_t place[TILE];
+
+    for (uint64_t j = span * SPAN; j < end; j += TILE) {
+        const size_t m = end - j < TILE ? (size_t)(end - j) : TILE;
+
+        draw_places(job, place, j, m);
+        for (size_t i = 0; i < m; i++)
+            job->to[place[i]] = job->factor * job->from[place[i]];
+    }
+}
 
 static int randomk_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                               const float *x, void *values)

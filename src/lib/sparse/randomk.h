@@ -11,7 +11,7 @@ enum gcb_randomk_scaling { GCB_RANDOMK_PLAIN, GCB_RANDOMK_UNBIASED };
 
 struct gcb_randomk {
     struct gcb_codec_base base;
-    double theta; /* parameter */
+    double theta; /* parameter: share of elements that are dropped */
     int scaling;  /* parameter: enum gcb_randomk_scaling */
     uint64_t k;   /* number of kept elements */
     float factor; /* multiplies the kept elements */

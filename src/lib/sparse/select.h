@@ -41,7 +41,8 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
  * Returns false if a coefficient of a transform is not finite. */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k);
 
-/* Keeps exactly those collected positions that have the k largest magnitudes, 1 <= k <= s->kept. */
+/* Keeps exactly those collected positions that have the k largest magnitudes, 1 <= k <= s->kept;
+ * among equal magnitudes, the first ones. */
 void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k);
 
 /*
@@ -65,9 +66,9 @@ uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t 
 struct gcb_sample_plan {
     uint64_t m, stride, offset, rank;
 };
-/* select_sampled.c: plans a sample of the given share of all positions, but of at least 1024 (or
- * all) and at most GCB_SAMPLE_MAX. The offset depends on the step. All fields are 0 if there are no
- * positions. */
+/* select_sampled.c: plans a sample whose threshold about k of all positions reach. It has the given
+ * share of all positions, but at least 1024 (or all) and at most GCB_SAMPLE_MAX. The offset depends
+ * on the step. All fields are 0 if there are no positions. */
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step);
 
 /* select_chunk.c: number of positions that select=chunk keeps of an encoder's tiles. t->tiling must

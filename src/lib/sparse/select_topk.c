@@ -240,8 +240,9 @@ struct gcb_bracket gcb_select_bracket(struct gcb_selection *s, struct gcb_sample
 
 /* Returns the k-th largest magnitude of the collected values; each is at least b.low, and k <=
  * s->kept. *above: number of larger magnitudes. If fewer than k values reach a finite b.high, only
- * the values below b.high are ranked, which is faster. A magnitude that very many positions share
- * is a bound of the bracket, so with a finite b.high the bounds are tried before a search. */
+ * the values below b.high are ranked, which is faster. If very many positions share the k-th
+ * largest magnitude, it is probably a bound of the bracket, so with a finite b.high the bounds are
+ * tried before a search. */
 static uint32_t kth_of_collected(struct gcb_selection *s, struct gcb_bracket b, uint64_t k,
                                  uint64_t *above)
 {
@@ -284,8 +285,8 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, uint64_t k)
 /*
  * Slightly more than k positions are expected to reach a threshold from a sample (or s->hint). One
  * pass collects them, and the k-th largest magnitude is searched only among them. If fewer than k
- * positions reach the threshold, all positions are searched. So the result never depends on the
- * sample or the hint.
+ * positions reach the threshold, or gcb_blocks_same_scale is false, all positions are searched. So
+ * the result never depends on the sample or the hint.
  */
 bool gcb_select_exact(struct gcb_selection *s, uint64_t k)
 {

@@ -183,10 +183,11 @@ static void sparse_fini(void *state)
     gcb_mask_fini(s->mask);
 }
 
-/* The parameters of selection, values and index may change. The transform, its chunk, tile, padded
- * length and input may not, because init has allocated arrays for them. For the same reason, an
- * encoder cannot change to or from values=fit, and index=bloom needs its tables. The arrays of the
- * selection have room for all positions, so any density fits. */
+/* The parameters of selection, values and index may change, except the chunk of a selection. The
+ * transform, its chunk, tile, padded length and input may not change, because init has allocated
+ * arrays for them. For the same reason, an encoder cannot change to or from values=fit, and
+ * index=bloom needs its tables. The arrays of the selection have room for all positions, so any
+ * density fits. */
 static int sparse_rebind(void *state)
 {
     struct gcb_sparse *s = state;

@@ -27,7 +27,7 @@ struct gcb_sparse {
     struct gcb_bloom_params bloom; /* not in headers: each filter in a payload says its policy */
     int agree;                     /* enum gcb_agree */
     uint64_t every;                /* steps for which a mask is kept */
-    struct gcb_mask *mask;         /* an encoder of an all-reduce with select=mask; else NULL */
+    struct gcb_mask *mask;         /* in an encoder of an all-reduce with select=mask; else NULL */
     struct gcb_transform_state t;
     struct gcb_selection selection;
     struct gcb_values_state v;
@@ -37,8 +37,10 @@ struct gcb_sparse {
     const struct gcb_index *index_ops;
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
-    uint64_t max_kept; /* most positions that a message keeps; with positives=all, all positions */
-    void *tables;      /* of the index coder (struct gcb_index_cursor), or NULL */
+    uint64_t max_kept; /* encoder: most positions that a message keeps; positives=all: all */
+    /* of the index coder (struct gcb_index_cursor); NULL if the coder has none, and in an encoder
+     * without index=bloom */
+    void *tables;
     size_t table_bytes;
     uint32_t *listed; /* scratch of an addition: the message's positions; NULL before the first */
 };
@@ -116,8 +118,8 @@ extern const struct gcb_preset gcb_sparse_presets[];
 
 /*
  * Derives the stages, sizes, k and the base from the parameters and the environment. First sets
- * select and values for quant=asq, and changes tile, chunk and pad if they have no effect.
- * Allocates nothing. States on the CPU and on a device share this function
+ * select and values if gcb_redsync_quantises is true, and changes tile, chunk and pad if they have
+ * no effect. Allocates nothing. States on the CPU and on a device share this function
  * (src/lib/device/module/sparse.c).
  */
 void gcb_sparse_bind(struct gcb_sparse *s);

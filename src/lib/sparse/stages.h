@@ -46,15 +46,15 @@ struct gcb_transform_state {
     /* the parameter: elements in a chunk; 0: all elements or, for hadamard, the largest power of
      * two that fits */
     uint64_t chunk;
-    uint64_t positions; /* number of coefficients */
+    uint64_t positions; /* number of coefficients; fft: of complex bins */
     float *rounded;     /* the elements, rounded to float16; NULL unless the input is rounded */
     uint64_t saturated; /* number of the message's elements that were too large for float16 */
     struct gcb_fft *fft;
     float *coef; /* width * positions floats; may be NULL without a transform or elements */
     /* fft, encoding: the scaled power of each bin, which ranks the bin; NULL without elements */
     float *magnitude;
-    /* chunks that a task transforms at once (src/lib/sparse/blocks.h); 0: the whole message is
-     * transformed at once */
+    /* chunks that a task transforms at once (src/lib/sparse/blocks.h); 0: `forward` and `inverse`
+     * transform the whole message */
     unsigned group;
     unsigned workers; /* tasks that transform chunks, or tiles, at the same time */
     /* for each of the `workers` tasks: the coefficients of a group of chunks, and the floats that
@@ -67,7 +67,7 @@ struct gcb_transform_state {
     uint64_t key;  /* hadamard: key of the random signs; sent in the payload */
     /* The members below are for transforms of tiles (transform_tiles.c). */
     enum gcb_transform_id id;
-    uint64_t tile;             /* the parameter (src/lib/codec/param.h) */
+    uint64_t tile;             /* GCB_TILE_NONE, ... (src/lib/codec/param.h) */
     struct gcb_tiling *tiling; /* NULL: no tiles, or a decoder that has read no message yet */
     float *scratch;            /* two groups of tiles for each worker */
     /* get_side refuses a message whose tiles differ from `tiling`; set while a message is added to
@@ -117,10 +117,10 @@ struct gcb_transform {
      * does before it transforms them. */
     void (*unscale_chunk)(const struct gcb_transform_state *t, float *coef, size_t n);
     /*
-     * Multiplies the coefficients at n positions (width * n floats) in place by the factors that
-     * make the transform unitary. `base` is the first position of the segment. The encoder scales
-     * the kept coefficients. The decoder scales them again, because `inverse` is not unitary
-     * either.
+     * Multiplies the coefficients at n ascending positions of a segment (width * n floats) in place
+     * by the factors that make the transform unitary. `base` is the first position of the segment.
+     * The encoder scales the kept coefficients. The decoder scales them again, because `inverse` is
+     * not unitary either.
      */
     void (*scale)(const struct gcb_transform_state *t, float *values, const uint32_t *pos, size_t n,
                   uint64_t base);
@@ -153,10 +153,10 @@ enum gcb_select_id {
     GCB_SELECTORS
 };
 
-/* Parameters of the selectors. The file of each selector explains its parameters. */
+/* Parameters of the selectors. The words before a colon name the selectors that use a parameter. */
 struct gcb_selection_params {
     double density;         /* share of positions to keep */
-    uint64_t chunk;         /* chunk: positions in a chunk; 0 without tiles: all */
+    uint64_t chunk;         /* chunk: positions in a chunk; 0: all, or those of a tile */
     double threshold;       /* threshold: smallest magnitude that is kept */
     double sample;          /* sampled: share of positions in the sample */
     uint64_t dense_below;   /* redsync: tensors with fewer bytes are kept whole */
@@ -211,7 +211,8 @@ struct gcb_selector {
     bool by_magnitude; /* a parameter gives the smallest kept magnitude, so there is no density */
     bool exact;        /* always keeps max_kept positions */
     bool stateful;     /* the selection depends on earlier steps */
-    /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. */
+    /* Returns the largest number of positions that `select` keeps if k are requested. NULL: k. Not
+     * for select=chunk with tiles, which keeps gcb_select_kept_of_tiles. */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* Selects about k positions of s->from. Fills pos, value, segment_kept and kept. Always
      * collects infinities and NaNs, whose magnitudes exceed all others, and sets s->nonfinite.
@@ -260,7 +261,8 @@ enum gcb_values_id {
 
 #define GCB_VALUE_BINS 4
 
-/* fit: a curve in pieces through the sorted values (values_fit.c). Empty pieces come last. */
+/* fit: a curve in pieces through the sorted values (values_fit.c). An encoder puts empty pieces
+ * last. */
 #define GCB_FIT_PIECES 8
 #define GCB_FIT_TERMS 6
 struct gcb_fit_piece {
@@ -273,8 +275,8 @@ struct gcb_fit_scratch;
 struct gcb_fit_scratch *gcb_fit_create(uint64_t most);
 void gcb_fit_destroy(struct gcb_fit_scratch *s); /* NULL is fine */
 
-/* State of a value coder. The words before a colon name the coders that use a member; "means"
- * stands for the three coders mean, sign-mean and means. */
+/* State of a value coder. The words before a colon, or without one, name the coders that use a
+ * member; "means" stands for the three coders mean, sign-mean and means. */
 struct gcb_values_state {
     struct gcb_range_params range; /* range, uniform */
     const struct gcb_kernels *kernels;
@@ -287,7 +289,7 @@ struct gcb_values_state {
     uint64_t positive; /* means: number of positive values */
     uint64_t count; /* means, bins, fit: number of all values; while measuring: of those so far */
     struct gcb_bins bins;       /* bins: mean and width */
-    int64_t parts[GCB_BOOK];    /* bins: distances from the bin's middle (kernels/block/block.h) */
+    int64_t parts[GCB_BOOK];    /* bins: sums of distances from a bin's middle (GCB_BIN_PART) */
     uint64_t in_bin[GCB_BOOK];  /* bins: number of values in each bin */
     float mean[GCB_VALUE_BINS]; /* bins, decoding: what replaces the values of each bin */
     uint8_t *scale;             /* bins, encoding: where the means go (borrowed) */
@@ -368,7 +370,8 @@ static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
 
 struct gcb_bloom_params {
     int policy; /* enum gcb_bloom_policy */
-    double fpr; /* share of the unselected positions that are found; 0: a tenth of the density */
+    /* wanted share of the unselected positions that the filter finds; 0: a tenth of the density */
+    double fpr;
 };
 extern const char *const gcb_bloom_policy_names[]; /* index_bloom.c */
 
@@ -384,7 +387,8 @@ enum gcb_index_id {
     GCB_INDICES
 };
 
-/* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n. */
+/* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n.
+ * The words before a colon name the index coders that use a member, or use it in another way. */
 struct gcb_index_cursor {
     const uint8_t *body, *end; /* the bytes of the positions; bitmap: those not yet read */
     const uint8_t *directory;  /* where the blocks are (index.h); block: counts of positions */
@@ -399,7 +403,7 @@ struct gcb_index_cursor {
 };
 
 struct gcb_index {
-    bool fixed;         /* the number of bytes depends only on n and kept */
+    bool fixed;         /* `encode` always appends exactly `bound` bytes */
     size_t table_bytes; /* bytes of tables; without them, `next` makes the tables in each call */
     /* bloom: bytes of tables for each position of the tensor. Encoders and decoders must have them.
      * `encode` is NULL; the end of this file has the functions that encode. */
@@ -434,7 +438,7 @@ enum gcb_bloom_policy { GCB_BLOOM_ALL, GCB_BLOOM_RANDOM, GCB_BLOOM_CONFLICT };
 
 /*
  * Encodes the filter of a segment of n positions, of which kept >= 1 are selected, to `message`.
- * Lists the positions that a decoder keeps in `found` and returns their number: `kept`, or with
+ * Lists in `found` the positions that a decoder keeps, and returns their number: `kept`, or with
  * positives=all maybe more. `message` has room for 5 + (n + 7) / 8 bytes, `found` for n numbers,
  * `count` (scratch) for n bytes.
  */

@@ -28,7 +28,7 @@ const float *gcb_transform_order(struct gcb_transform_state *t, const float *coe
 /* `scale` of DCT and Hadamard transform. */
 void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
                          size_t n, uint64_t base);
-/* `canvas` of all transforms. */
+/* `canvas` of all transforms except none. */
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
 /* A part of a message's tiles (transform_tiles.c): coefficient i of tile k is at position first +

@@ -183,7 +183,8 @@ static bool add_basis(struct gcb_tiling *g, enum gcb_transform_id id, unsigned n
     return n == 1 || g->basis[n] || id == GCB_TRANSFORM_MEAN;
 }
 
-/* Reads the parts from g->wire. Returns 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+/* Reads the parts from g->wire, and makes the bases for their tiles. Returns 0, GCB_E_CORRUPT or
+ * GCB_E_NOMEM. */
 static int read_parts(struct gcb_tiling *g, const struct gcb_transform_state *t)
 {
     struct gcb_rbuf in = {.data = g->wire, .len = g->wire_bytes};
@@ -250,7 +251,7 @@ bool gcb_tiles_next(const struct gcb_transform_state *t, struct gcb_tiles_part *
     return true;
 }
 
-/* ---- the row of the stage ---- */
+/* ---- memory and side bytes of a transform of tiles ---- */
 
 static int tiles_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                       struct gcb_diag *diag)
