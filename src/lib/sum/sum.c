@@ -15,14 +15,14 @@ struct gcb_sum {
     struct gcb_codec_env_copy kept; /* what config.env points to */
     uint64_t count;                 /* elements */
     float *into;                    /* the caller's tensor, or NULL */
-    float *elements; /* `into`, or an array that the sum owns; NULL until something is added */
-    float *scratch;  /* result of the inverse transform if `into` has the elements; or NULL */
+    float *elements;                /* `into`, or an array that the sum owns; NULL: no array yet */
+    float *scratch; /* the inverse transform, if `elements` gets the result; NULL until needed */
     /* the canvas, or the array of elements, has valid values: what was added since the last result,
      * or zeros */
     bool canvas_begun, elements_begun;
 };
 
-/* ---- opening ---- */
+/* ---- opening and closing ---- */
 
 /* Opens a sum of messages of the method or, if `method` is NULL, of the method that a message's
  * frame names. */
@@ -201,7 +201,7 @@ int gcb_sum_add_checked(struct gcb_sum *s, const void *message, size_t length, f
     return add(s, message, length, weight, false, diag);
 }
 
-/* ---- finishing ---- */
+/* ---- finishing, and beginning the next sum ---- */
 
 /* Writes the inverse transform of the canvas plus the elements to x. If x is the elements' array,
  * the transform goes to scratch first. */

@@ -32,7 +32,7 @@ int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
 #define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21) /* a uint64_t has up to 20 digits, and an 'x' */
 
-/* Writes a shape as text: "64x3x7x7", or "" for a scalar. */
+/* Writes a shape as text: "64x3x7x7", or "" for a scalar. rank <= GCB_MAX_RANK. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
 /* Parses a text that gcb_shape_text wrote. *count becomes the product of the dimensions, 1 for a
  * scalar. Returns 0, or GCB_E_CORRUPT if the text is malformed or the product overflows. */
