@@ -404,6 +404,8 @@ static void put_levels(struct gcb_mask *m, const struct gcb_reduce_at *at)
     }
 }
 
+/* ---- members of gcb_mask_reduce, besides mask_begin ---- */
+
 static int mask_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
                            const float *x, void *values)
 {

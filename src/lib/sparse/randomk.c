@@ -15,7 +15,7 @@
 #define TILE 512                   /* strata that are drawn at a time */
 #define SPAN ((uint64_t)64 * TILE) /* strata of a task */
 
-/* ---- places ---- */
+/* ---- parallel tasks, and the places that they draw ---- */
 
 /* What parallel tasks share. The words before the colons name the tasks that use a field. */
 struct job {

@@ -5,8 +5,8 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Keeps the same share of each chunk, or of each tile: of L positions, the
- * clamp(rint(density L), 1, L) with the largest magnitudes; among equal magnitudes, those with the
+ * Keeps the same share of each chunk, or of each tile: of L positions, it keeps those with the k
+ * largest magnitudes, k = clamp(rint(density * L), 1, L); among equal magnitudes, those with the
  * lower index. Each chunk is read once from memory; a chunk of usual length then stays in the
  * first-level cache.
  */

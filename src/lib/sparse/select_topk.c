@@ -91,7 +91,7 @@ uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint6
     return kth;
 }
 
-/* ---- collecting ---- */
+/* ---- collecting and cutting ---- */
 
 void gcb_select_collect_block(void *ctx, struct gcb_share *share, const struct gcb_block *block)
 {
@@ -185,7 +185,7 @@ void gcb_select_cut(struct gcb_selection *s, struct gcb_side side, uint32_t thre
     s->kept = to;
 }
 
-/* ---- exact top-k ---- */
+/* ---- brackets from a sample, and exact top-k ---- */
 
 /* Returns four standard deviations of the number of sampled values that reach the threshold. The
  * deviation is estimated from the numbers in the sample's blocks; NaN if there is one block. */

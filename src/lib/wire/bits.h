@@ -50,8 +50,8 @@ static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
     return w->p;
 }
 
-/* Reads only inside [p, end). A read past the end sets `failed`; its result has the bits that were
- * left, then zeros. Later reads give zeros. */
+/* Reads only inside [p, end). A read past the end sets `failed`. gcb_bitr_get then returns the bits
+ * that were left, followed by zeros. Later reads give zeros. */
 struct gcb_bitr {
     const uint8_t *p, *end; /* the next byte to load, and the end of the stream; borrowed */
     uint64_t acc;           /* loaded bits that have not been read */
