@@ -33,7 +33,7 @@
 struct gcb_mask {
     /* the quantiser of the kept values, for quant=ternary; votes have 16 bits if q.shared.wide */
     struct gcb_quantiser q;
-    uint64_t words;           /* in a mask, of 64 elements each */
+    uint64_t words;           /* number of words in a mask; a word has 64 bits */
     uint64_t *mask, *next;    /* a bit for each element; `next`: the mask on which a step agrees */
     uint64_t kept, next_kept; /* elements in `mask` and in `next` */
     uint64_t period;          /* number of the mask's period, from 1; 0: there is no mask */

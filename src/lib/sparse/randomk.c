@@ -22,7 +22,7 @@ struct job {
     const struct gcb_codec_env *env;
     struct gcb_strata where;
     float factor;                   /* gather, keep: multiplies elements */
-    float weight;                   /* gather: multiplies the products */
+    float weight;                   /* gather: multiplies factor * element */
     const float *from;              /* gather, keep: the tensor */
     uint8_t *out;                   /* gather: takes k values */
     const uint8_t *in;              /* check, scatter: k values */

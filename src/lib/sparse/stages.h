@@ -96,7 +96,7 @@ struct gcb_transform {
     /* True if there is memory for what FFTW allocates in `forward` or `inverse`. NULL: nothing is
      * allocated there. */
     bool (*has_room)(const struct gcb_transform_state *t);
-    /* Called in an encoder before the transforms of a message. */
+    /* Called in an encoder before a message is transformed: sets what depends on the step. */
     void (*begin)(struct gcb_transform_state *t, const struct gcb_step *at);
     /* Returns the coefficients of x, valid until the next call. NULL: they are x itself. */
     const float *(*forward)(struct gcb_transform_state *t, const float *x);
@@ -392,7 +392,7 @@ enum gcb_index_id {
 struct gcb_index_cursor {
     const uint8_t *body, *end; /* the bytes of the positions; bitmap: those not yet read */
     const uint8_t *directory;  /* where the blocks are (index.h); block: counts of positions */
-    uint64_t n, kept, done;    /* positions in the segment; kept positions; read positions */
+    uint64_t n, kept, done;    /* numbers of positions: in the segment; kept; read so far */
     uint64_t next; /* lowest position that may come next; bitmap: first position of the next word */
     unsigned param;             /* golomb, adaptive, block: the first byte */
     uint64_t word, word_base;   /* bitmap: unread flags of a word, and its first position */

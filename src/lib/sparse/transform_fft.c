@@ -34,7 +34,7 @@ static uint64_t tail_bin(const struct gcb_transform_state *t)
 
 struct power_job {
     struct gcb_transform_state *t;
-    uint64_t tail; /* as tail_bin */
+    uint64_t tail; /* the result of tail_bin */
     float scale;   /* multiplies all bins */
     float weight;  /* multiplies the powers of the last chunk: a shorter chunk has smaller bins */
 };

@@ -15,7 +15,7 @@
  */
 
 #define TERMS GCB_FIT_TERMS
-#define LARGEST 0x1p125f /* of a coefficient: the sum of six is finite */
+#define LARGEST 0x1p125f /* largest coefficient: the sum of six is finite */
 
 struct gcb_fit_scratch {
     uint64_t n;       /* values so far */

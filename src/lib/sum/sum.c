@@ -13,7 +13,7 @@ struct gcb_sum {
     struct gcb_coder *other; /* decoder of the last message that did not fit `main`, or NULL */
     struct gcb_coder_config config;
     struct gcb_codec_env_copy kept; /* what config.env points to */
-    uint64_t count;                 /* elements */
+    uint64_t count;                 /* number of elements */
     float *into;                    /* the caller's tensor, or NULL */
     float *elements;                /* `into`, or an array that the sum owns; NULL: no array yet */
     float *scratch; /* the inverse transform, if `elements` gets the result; NULL until needed */
