@@ -105,13 +105,6 @@ char *gcb_escape_again(char *out, size_t size, const char *s)
     return out;
 }
 
-/* True if the text has only characters of decimal numbers. strtod also accepts "0x1p3", "nan" and
- * leading blanks. */
-static bool looks_decimal(const char *s)
-{
-    return *s != '\0' && strspn(s, "+-.eE0123456789") == strlen(s);
-}
-
 bool gcb_parse_real(const char *s, double *out)
 {
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -122,7 +115,8 @@ bool gcb_parse_real(const char *s, double *out)
         return false;
     v = strtod_l(s, &end, c);
     freelocale(c);
-    if (!looks_decimal(s) || *end || !isfinite(v))
+    /* strtod also accepts "0x1p3", "nan" and leading blanks */
+    if (*s == '\0' || s[strspn(s, "+-.eE0123456789")] != '\0' || *end || !isfinite(v))
         return false;
     *out = v;
     return true;

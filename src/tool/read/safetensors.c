@@ -15,11 +15,6 @@ enum {
     MAX_HEADER = 32 << 20 /* bytes, for 300,000 tensors; jansson may take 80 times as much memory */
 };
 
-static int fail_header(const struct gcb_flat *f, const char *name, struct gcb_diag *diag)
-{
-    return gcb_flat_damaged(f, name, "its header is not valid", diag);
-}
-
 /* ---- arrays ---- */
 
 /* Sets kind, element and size of the array from its type, such as "F32". */
@@ -57,7 +52,7 @@ static int read_array(const struct gcb_flat *f, struct gcb_flat_array *a, json_t
     if (json_unpack(value, "{s:s, s:o, s:[I, I!]!}", "dtype", &type, "shape", &shape,
                     "data_offsets", &from, &to) != 0 ||
         !gcb_flat_shape(a, shape))
-        return fail_header(f, a->path, diag);
+        return gcb_flat_damaged(f, a->path, "its header is not valid", diag);
     if (from < 0 || from > to || (uint64_t)to > most)
         return gcb_flat_damaged(f, a->path, "its data is outside of the file", diag);
     set_type(a, type);

@@ -81,19 +81,16 @@ static bool same_numbers(const uint64_t *a, size_t count, const uint64_t *b, siz
     return count == others && memcmp(a, b, count * sizeof(*a)) == 0;
 }
 
-static bool same_shape(const struct gcb_codec_env *a, const struct gcb_codec_env *b)
-{
-    return same_numbers(a->shape, a->rank, b->shape, b->rank) &&
-           same_numbers(a->joined, a->joined_length, b->joined, b->joined_length);
-}
-
 /* True if the slot's coder is an encoder for `method` with `config`. */
 static bool is_encoder_for(const struct slot *s, const struct gcb_method *method,
                            const struct gcb_coder_config *config)
 {
     return s->coder && s->method == method && s->env.count == config->env.count &&
            s->source == config->source && s->env.role == config->env.role &&
-           strcmp(s->path, config->env.path) == 0 && same_shape(&s->env, &config->env);
+           strcmp(s->path, config->env.path) == 0 &&
+           same_numbers(s->env.shape, s->env.rank, config->env.shape, config->env.rank) &&
+           same_numbers(s->env.joined, s->env.joined_length, config->env.joined,
+                        config->env.joined_length);
 }
 
 static void keep(struct gcb_coders *c, const struct slot *s)

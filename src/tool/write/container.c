@@ -363,11 +363,6 @@ static int fail_corrupt(const struct gcb_container *c, const char *dataset, stru
     return gcb_infile_fail(&c->file, dataset, GCB_E_CORRUPT, diag, "%s", why);
 }
 
-static int fail_nomem(const struct gcb_container *c, struct gcb_diag *diag)
-{
-    return gcb_infile_fail(&c->file, NULL, GCB_E_NOMEM, diag, "out of memory");
-}
-
 static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
 {
     return fail_corrupt(c, NULL, diag, "damaged: its list of messages contradicts itself");
@@ -613,7 +608,8 @@ static int take_message(struct gcb_container *c, const struct gcb_port_record *r
     c->sets[c->count++] = set;
     m->seen.tensors = gcb_alloc_zero(rows, sizeof(*m->seen.tensors));
     c->rows_left -= rows;
-    return m->seen.tensors ? 0 : fail_nomem(c, diag);
+    return m->seen.tensors ? 0
+                           : gcb_infile_fail(&c->file, NULL, GCB_E_NOMEM, diag, "out of memory");
 }
 
 /* Appends a tensor to the last message. The tensor must begin where the tensor before it ends. */
