@@ -2,14 +2,14 @@
 #define KERNELS_CUDA_GRID_CUH
 
 /* How work is cut into pieces, a thread's place in the grid, and what the threads of a warp or
- * block find together: maxima, counts and prefix sums. */
+ * block compute together: sums, maxima, counts and prefix sums. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
 
-/* ---- sizes ---- */
+/* ---- sizes of pieces, and a search ---- */
 
 template <typename T> __host__ __device__ constexpr T lesser(T a, T b)
 {
@@ -40,8 +40,8 @@ __host__ __device__ constexpr unsigned elements_from(N n, F from, unsigned most)
     return n - from < most ? static_cast<unsigned>(n - from) : most;
 }
 
-/* The number of values of v below `bound`; v is ascending. If v is not, the result is some number
- * up to n. */
+/* The number of values in v[0..n) below `bound`. v must be ascending; if it is not, the result is
+ * some number up to n. n < 2^32. */
 __device__ inline uint32_t count_below(const uint32_t *v, uint64_t n, uint64_t bound)
 {
     uint64_t low = 0, high = n;
@@ -57,7 +57,7 @@ __device__ inline uint32_t count_below(const uint32_t *v, uint64_t n, uint64_t b
     return static_cast<uint32_t>(low);
 }
 
-/* ---- places ---- */
+/* ---- a thread's place in the grid and in its warp ---- */
 
 /* The number of this thread in the grid, and the grid's number of threads. */
 __device__ __forceinline__ uint64_t thread_of_grid()
@@ -87,7 +87,7 @@ __device__ __forceinline__ uint32_t lanes_before()
     return (1u << lane()) - 1;
 }
 
-/* ---- what the threads of a warp or a block find together; all of them call the function ---- */
+/* ---- sums, maxima and counts; every thread of the warp or block calls the function ---- */
 
 /* The sum of v over the warp, in every lane. For types that warp_add does not take. */
 template <typename T> __device__ __forceinline__ T warp_sum(T v)
@@ -113,7 +113,8 @@ __device__ __forceinline__ void raise_by_warp(uint32_t *to, uint32_t v)
         atomic_max(to, v);
 }
 
-/* Adds each v of the warp to *to, with at most one atomic operation. */
+/* Adds each v of the warp to *to, with at most one atomic operation. The sum over the warp must be
+ * below 2^32. */
 template <typename T> __device__ __forceinline__ void add_by_warp(T *to, uint32_t v)
 {
     v = warp_add(v);

@@ -3,8 +3,9 @@
 
 /*
  * For kernels that serve one message or a group of messages (kernels/cuda/group.h). Such a kernel
- * is a template of `Where` and calls find_work(where) to get the message of its block. If Where is
- * `single`, the message is in the kernel's arguments, so there is nothing to search.
+ * is a template of `Where`. It calls find_work, find_tile or find_item to get the message of its
+ * block. If Where is `single`, the message is in the kernel's arguments, so there is nothing to
+ * search.
  */
 #include "kernels/cuda/group.h"
 #include "kernels/cuda/tile.cuh"
@@ -13,7 +14,8 @@ namespace gcb
 {
 
 /* A message by itself. Kernels that use many registers subtract `fewer` from the number of blocks
- * per multiprocessor in their launch bound. For a group it is 1, because they then use more. */
+ * per multiprocessor in their launch bound. For a group `fewer` is 1, because the same kernels then
+ * use more registers. */
 struct single {
     static constexpr unsigned fewer = 0;
     gcb_device_item item;
@@ -88,7 +90,7 @@ __device__ __forceinline__ const gcb_device_item &find_item(const message_group 
     return where.items[blockIdx.x];
 }
 
-/* ---- on the host ---- */
+/* ---- launches, on the host ---- */
 
 /* The messages of one launch, and its number of blocks. */
 template <class Where> struct launch_part {

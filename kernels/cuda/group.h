@@ -17,8 +17,8 @@ struct gcb_device_item {
     struct gcb_device_input in; /* decoding: in.x is the output, and there is no residual */
     uint8_t *payload;           /* what an encoder writes, or a decoder reads */
     struct gcb_device_result *result;
-    void *scratch;         /* scratch of this message only, aligned to 256 bytes */
-    uint64_t coarse, fine; /* random streams as in struct gcb_dither, if the codec draws */
+    void *scratch;         /* scratch of this message only, aligned to 16 bytes; NULL: none */
+    uint64_t coarse, fine; /* random streams (struct gcb_dither); kernels/block uses coarse only */
     uint64_t bucket;       /* qsgd: number of elements that share a norm; else not used */
 };
 

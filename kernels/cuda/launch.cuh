@@ -23,9 +23,9 @@ constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 
 /*
- * The grid size, at least 1, for a kernel whose blocks loop over `pieces` pieces of work, gridDim.x
- * apart. Tests replace this function by one with a lower limit, so that blocks loop even with few
- * pieces.
+ * The grid size, from 1 to `most`, for a kernel whose blocks loop over `pieces` pieces of work,
+ * gridDim.x apart. Tests replace this function by one with a lower limit, so that blocks loop even
+ * with few pieces.
  */
 __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = kMostBlocks)
 {

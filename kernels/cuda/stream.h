@@ -26,7 +26,8 @@ struct gcb_device_result {
     int32_t status;
     /* The largest sign-cleared bit pattern of the elements; 0 if it was not computed. The coder
      * computes it to find infinities and NaNs; a codec computes it if its range depends on the
-     * data. In a result that an FFT uses as scratch, it is that of the bins' parts. */
+     * data. If an FFT uses the result as scratch: the largest of the bins' real and imaginary
+     * parts. */
     uint32_t max_bits;
 };
 
@@ -44,7 +45,7 @@ struct gcb_device_input {
     int compensated; /* 1: x holds p before the call; the residual may still have its old values */
 };
 
-/* The input for a tensor that is only read. */
+/* The input of a call without a residual: an encoder only reads x, and a decoder writes x. */
 static inline struct gcb_device_input gcb_device_plain(const float *x, uint64_t n)
 {
     const struct gcb_device_input in = {(float *)(uintptr_t)x, n, 0, 0.0f, 0};

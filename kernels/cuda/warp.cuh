@@ -19,7 +19,7 @@ __device__ __forceinline__ unsigned lane()
     return threadIdx.x % kWarp;
 }
 
-/* ---- the block ---- */
+/* ---- barrier and count of a block ---- */
 
 __device__ __forceinline__ void sync_block()
 {
@@ -32,7 +32,7 @@ __device__ __forceinline__ unsigned count_block(bool p)
     return static_cast<unsigned>(__syncthreads_count(p));
 }
 
-/* ---- the warp ---- */
+/* ---- barrier, exchanges, sums and maxima of a warp ---- */
 
 __device__ __forceinline__ void sync_warp()
 {
@@ -83,7 +83,7 @@ __device__ __forceinline__ uint32_t warp_max(uint32_t v)
     return __reduce_max_sync(0xffffffffu, v);
 }
 
-/* ---- bits ---- */
+/* ---- bits, bytes and halves of a word ---- */
 
 __device__ __forceinline__ unsigned popc(uint32_t v)
 {
@@ -96,7 +96,7 @@ __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
     return static_cast<unsigned>(__ffs(static_cast<int>(v))) - 1;
 }
 
-/* sum + byte i of word; byte 0 is the lowest. */
+/* Returns `sum` plus byte i of `word`; byte 0 is the lowest. */
 __device__ __forceinline__ uint32_t add_byte(uint32_t word, unsigned i, uint32_t sum)
 {
     return __dp4a(word, 1u << 8 * i, sum);
