@@ -168,7 +168,7 @@ static inline void put(float *x, __m256 v, __m256 weight, enum output output)
 struct placer {
     __m256 scale, weight;
     __m256i mask;
-    __m128i up; /* bits from a code's sign to the sign of a float */
+    __m128i up; /* shift that moves a code's sign to the sign of a float */
 };
 
 static struct placer placer_of(float scale, unsigned sign_bit, float weight)

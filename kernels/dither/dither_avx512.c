@@ -80,7 +80,7 @@ static inline void put(float *x, __m512 v, __m512 weight, enum output output)
 struct placer {
     __m512 scale, weight;
     __m512i mask;
-    __m128i up; /* bits from a code's sign to the sign of a float */
+    __m128i up; /* shift that moves a code's sign to the sign of a float */
 };
 
 static struct placer placer_of(float scale, unsigned sign_bit, float weight)

@@ -7,7 +7,7 @@
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd`,
- * `terngrad` and `natural`. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM. Payloads, arrays,
+ * `terngrad` and `natural`. Launchers return 0, GCB_E_DEVICE or GCB_E_NOMEM. Payloads, arrays,
  * scratch and results are device memory; x and scratch are aligned to 16 bytes, payloads to 4.
  */
 GCB_BEGIN_C
@@ -79,9 +79,9 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
 /*
- * Like the functions above, for a group of messages. Each call takes one copy of the group's table,
- * then one launch to decode, or at most three launches to encode. `bucket` and the random streams
- * come from each message, not from `how`.
+ * Like the functions above, for a group of messages. The codes of qsgd have a fixed width. Each
+ * call takes one copy of the group's table, then one launch to decode, or at most three launches to
+ * encode. `bucket` and the random streams come from each message, not from `how`.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);
@@ -107,7 +107,8 @@ int gcb_cuda_natural_encode_group(struct gcb_device_stream *s, const struct gcb_
                                   const struct gcb_cuda_draw *draw);
 int gcb_cuda_natural_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
-/* Sums of messages of n elements (kernels/slot/slot_cuda.h), in one launch. */
+/* Sums of messages of n elements (kernels/slot/slot_cuda.h), in one launch. The codes of qsgd have
+ * a fixed width. */
 int gcb_cuda_qsgd_sum(struct gcb_device_stream *s, float *out, uint64_t n,
                       const struct gcb_cuda_qsgd *how, const struct gcb_cuda_payloads *p);
 int gcb_cuda_terngrad_sum(struct gcb_device_stream *s, float *out, uint64_t n,

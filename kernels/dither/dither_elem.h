@@ -122,7 +122,7 @@ GCB_HD uint32_t gcb_dither_signed(float x, uint32_t byte, uint64_t index,
     return level | (gcb_bits_of(x) >> 31 & (level != 0)) << sign_bit;
 }
 
-/* The code of the level of x, drawn by gcb_dither_level, times its sign. d->levels is 1. */
+/* The code of the level of x, drawn by gcb_dither_level, times the sign of x. d->levels is 1. */
 GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);

@@ -9,8 +9,8 @@
 namespace gcb
 {
 
-/* Draws the bytes of 16 elements, which begin at `first` (a multiple of 16). Returns 255 - byte for
- * element i in byte i mod 4 of word i / 4. */
+/* Draws the bytes of 16 elements, which begin at `first` (a multiple of 16). Byte i mod 4 of word
+ * i / 4 of the result is 255 minus the byte of element first + i. */
 __device__ __forceinline__ gcb_philox_block draw_bytes(const gcb_cuda_draw &draw, uint64_t first)
 {
     gcb_philox_block b = gcb_philox_by(&draw.keys, first / kTileEach, draw.coarse);

@@ -25,7 +25,8 @@ struct elias_message {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed; /* norms, then codes */
-    /* bytes from the directory's end to each block; in the decoder, also to the last block's end */
+    /* bytes from the directory's end to each block; in the decoder, also to the payload's end. The
+     * encoder first keeps the number of bytes of each block here. */
     uint64_t *offset;
 };
 
@@ -69,8 +70,8 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias_
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-/* Sets *e. Returns the bytes of this part of the scratch; the scratch of qsgd's own kernels follows
- * it. `scratch` may be NULL if only the bytes are wanted. */
+/* Sets *e. Returns the bytes of scratch that *e uses; an encoder's scratch for codes of fixed width
+ * (gcb_cuda_qsgd_scratch) follows them. `scratch` may be NULL if only the bytes are wanted. */
 inline uint64_t lay_out(elias_message *e, const gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
     const uint64_t buckets = pieces_of(n, how->bucket);

@@ -92,8 +92,9 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* Moves p.at past one code, for the function `synchronise` (kernels/index/self_sync.cuh). Also
-     * returns false if p.at is at the end of the stretch. */
+    /* Moves p.at past one code, for the function `synchronise` (kernels/index/self_sync.cuh).
+     * Returns false if p.at is at the end of the stretch, or if the code is damaged; then p.at
+     * becomes kNoCode. */
     __device__ bool skip(code_place &p, const stretch &s) const
     {
         uint32_t code, gap = 1;

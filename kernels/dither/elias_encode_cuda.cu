@@ -80,8 +80,8 @@ __device__ void load_codes(put_room &room, code_run &r, const elias_message &e, 
     r.next = max_before(room, last);
 }
 
-/* The bits sent for element i of the run. *next is code_run's `next` at this element; the function
- * moves it past the element if its level is not 0. */
+/* The bits sent for element i of the run. If e.sparse, *next is the index after the last nonzero
+ * code before element i; if the code of element i is not 0, *next becomes the index after it. */
 __device__ bit_string bits_of(const elias_message &e, const code_run &r, unsigned i, unsigned *next)
 {
     const uint32_t level = r.code[i] & ((1u << e.sign_bit) - 1);

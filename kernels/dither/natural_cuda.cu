@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kTileThreads, 3) encode(Where where, gcb_cuda_
         store_residual(in, decoded, at.first);
     }
     for (unsigned i = 0; i < kTileEach; i++)
-        code[i] &= (1u << kWidth) - 1; /* a NaN's code may carry; the message is dropped */
+        code[i] &= (1u << kWidth) - 1; /* a NaN may carry; its payload is not sent */
     pack_codes(room, code, kWidth);
     sync_block();
     store_tile(at.item.payload + at.start / 8 * kWidth, room, (at.here * kWidth + 7) / 8);

@@ -2,7 +2,7 @@
 #define KERNELS_DITHER_TERNGRAD_CUH
 
 /* TernGrad's scaler on the device. It is computed (terngrad_scale_cuda.cu) before the codes
- * (terngrad_cuda.cu). Codecs in kernels/block use what is measured for it. */
+ * (terngrad_cuda.cu). Codecs in kernels/block use the sums that are measured for the scaler. */
 #include "kernels/cuda/group.cuh"
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/reduce/sum.cuh"

@@ -153,7 +153,7 @@ __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *re
     return true;
 }
 
-/* Read messages (kernels/slot/tiles.cuh). */
+/* tile_2bit and tile_base3 read messages (kernels/slot/tiles.cuh). */
 struct tile_2bit {
     using room = tile_room;
     static constexpr unsigned size = kTile;
@@ -234,8 +234,8 @@ int launch_trits(gcb_device_stream *s, const gcb_cuda_terngrad *how,
                       : launch_decode(s, coded, tile_2bit{});
 }
 
-/* Divides the grid of the codes among the messages. Divides grid 0 (tiles) in any case, because
- * every launcher of a group does. */
+/* Divides the grid of the codes among the messages: grid 0, or grid 1 for base 3. Also divides grid
+ * 0 for base 3, because gcb_cuda_max_bits_group uses it (cut_tiles). */
 launch_part<message_group> cut_codes(const gcb_device_group *g, const gcb_cuda_terngrad *how)
 {
     const uint64_t tiles = cut_tiles(g);

@@ -104,7 +104,8 @@ __device__ measurement add_up(add_room &s, const block_sums &in, uint64_t count,
     return all;
 }
 
-/* One block per message. Writes the scaler to the scratch and to the payload. */
+/* One block per message. Writes the scaler to the scratch and to the payload, and the measurement
+ * to the scratch. */
 template <class Where> __global__ void choose_scaler(Where where, double clip)
 {
     const gcb_device_item item = find_item(where);
