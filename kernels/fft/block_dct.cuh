@@ -59,8 +59,8 @@ struct dct_quad {
 
 /* ---- elements to numbers ---- */
 
-/* Loads the block's elements as the complex numbers of the FFT's input. Called by every thread of
- * the block; a barrier follows. */
+/* Loads the block's elements as the complex numbers of the FFT's input. Adds error feedback.
+ * Elements from in.n on are 0. Called by every thread of the block; a barrier follows. */
 __device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_input &in,
                                             uint64_t start, unsigned m)
 {
@@ -86,9 +86,9 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
     return lane() < half ? pairs + lane() : kBlockThreads - kWarp - pairs + lane();
 }
 
-/* Loads the numbers of butterfly j. A thread reads four elements at a time. Two of them belong to
- * its own butterfly, and two to the mirrored butterfly of lane 31 - lane(). Called by every thread
- * of the warp. */
+/* Loads the numbers of butterfly j. Adds error feedback. A thread reads four elements at a time.
+ * Two of them belong to its own butterfly, and two to the mirrored butterfly of lane 31 - lane().
+ * Called by every thread of the warp. */
 __device__ __forceinline__ void load_first(complex *v, const gcb_device_input &in, uint64_t start,
                                            unsigned j)
 {
@@ -229,8 +229,8 @@ __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const
     sync_block();
 }
 
-/* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). Called by
- * every thread of the block; a barrier follows the coefficients. */
+/* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). Adds
+ * error feedback. Called by every thread of the block; a barrier follows the coefficients. */
 template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const gcb_device_input &in,
                                                 const gcb_cuda_dct &d)

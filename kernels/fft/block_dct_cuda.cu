@@ -8,7 +8,7 @@ using namespace gcb;
 namespace
 {
 
-/* ---- forward ---- */
+/* ---- forward transform ---- */
 
 template <bool Whole>
 __global__ void __launch_bounds__(kBlockThreads, 5)
@@ -35,14 +35,15 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
         set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-/* ---- inverse ---- */
+/* ---- inverse transform ---- */
 
-/* Two numbers of the complex transform. */
+/* Numbers k and m - k of the complex transform, or 0 and m / 2. */
 struct complex_pair {
     complex k, m_k;
 };
 
-/* Numbers 0 and m / 2, from coefficients 0, m / 2, m and 3 m / 2. */
+/* Makes numbers 0 and m / 2, times two and with their parts swapped (join_pair), from coefficients
+ * 0, m / 2, m and 3 m / 2. */
 __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
 {
     const complex end = t.rotation[t.m];
@@ -52,7 +53,8 @@ __device__ complex_pair numbers_of_ends(const float *y, const dct_twiddles &t)
     return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
 }
 
-/* Numbers k and m - k, from four coefficients. */
+/* Makes numbers k and m - k, times two and with their parts swapped, from coefficients k, m - k,
+ * m + k and 2 m - k. */
 __device__ complex_pair numbers_of(const float *y, const dct_twiddles &t, unsigned k)
 {
     const float *const up = y + k, *const down = y + (t.m - k);

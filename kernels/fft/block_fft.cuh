@@ -119,7 +119,7 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
  * computes two butterflies, which the caller chooses. The functions are called by every thread of
  * the block; a barrier follows write_first and middle_rounds.
  */
-constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a last butterfly's results */
+constexpr unsigned kLastPart = kBlockPoints / 4; /* from a last butterfly's result to its next */
 
 __device__ __forceinline__ void write_first(block_fft_room &room, complex *v, unsigned j)
 {
@@ -149,8 +149,10 @@ __device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
  * numbers k and m - k.
  */
 
-constexpr unsigned kBlockElements = 2 * kBlockPoints; /* elements of a thread block: whole chunks */
-constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads; /* groups of four elements */
+/* The number of elements of a thread block, which handles whole chunks. */
+constexpr unsigned kBlockElements = 2 * kBlockPoints;
+/* The number of groups of four elements that a thread handles. */
+constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
 
 /* Half of a chunk's length, m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned half_of(uint64_t length)

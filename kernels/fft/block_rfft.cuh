@@ -122,9 +122,9 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
     return top;
 }
 
-/* Transforms the block's chunks, which begin at element `start`, to bins in `room`. Called by every
- * thread of the block; a barrier follows the last write. Returns the largest part among the bins of
- * this thread. */
+/* Transforms the block's chunks, which begin at element `start`, to bins in `room`. Adds error
+ * feedback. Called by every thread of the block; a barrier follows the last write. Returns the
+ * largest part among the bins of this thread. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
                                                       const gcb_device_input &in, uint64_t start)

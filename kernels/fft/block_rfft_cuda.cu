@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kBlockThreads, 5)
     raise_by_warp(&most->max_bits, top);
 }
 
-/* ---- inverse ---- */
+/* ---- inverse transform ---- */
 
 /* Makes numbers 0 and m / 2, times two and with their parts swapped (join_pair), in place. The
  * first place has the real parts of bins 0 and m; the second has bin m / 2. */

@@ -9,7 +9,7 @@
  * DCT-II of a message or of its chunks on the device, and its inverse, in the scales of
  * src/lib/sparse/transform_dct.c. A coefficient is twice the cosine sum. The first coefficient of a
  * chunk is multiplied by sqrt(1/2), and the coefficients of a shorter last chunk are multiplied by
- * sqrt(length / its length). There are three ways:
+ * sqrt(length of the other chunks / length of the last). There are three ways:
  *
  *   block   chunks of a power of two from 8 to 4096: in shared memory, with one read and one write
  *           (Makhoul 1980, over a complex FFT of half the length). For chunks of 4096, a kernel can
@@ -18,7 +18,7 @@
  *   long    the steps before and after a real FFT of any length by cuFFT
  *
  * Arrays are aligned to 16 bytes. In the long way, 8 bytes are enough for bins, 4 for other arrays.
- * If a coefficient is not finite, result->status becomes GCB_E_SEND_RAW. Functions return 0,
+ * If a coefficient is not finite, result->status becomes GCB_E_SEND_RAW. Launchers return 0,
  * GCB_E_DEVICE or GCB_E_NOMEM.
  */
 GCB_BEGIN_C
@@ -32,8 +32,8 @@ struct gcb_cuda_dct {
     /* Forward and inverse multiply each coefficient by this factor. For a shorter last chunk it is
      * sqrt(length of the other chunks / length), else 1; the block way requires 1. */
     float scale;
-    /* The inverse also multiplies each coefficient by this factor. So does gcb_cuda_dct_select when
-     * it writes entries. */
+    /* 1 / sqrt(2 * length of a chunk that is not the shorter last one). The inverse also multiplies
+     * each coefficient by this factor. So does gcb_cuda_dct_select when it writes entries. */
     float unitary;
     const void *table;
 };

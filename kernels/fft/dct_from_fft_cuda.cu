@@ -18,7 +18,8 @@ struct complex64 {
     double re, im;
 };
 
-/* The number of lower bits of k that index the second factor: half of the bits of `length`. */
+/* The number of bits of k that index `lower` in twiddle_table: half of the bits of `length`,
+ * rounded up. */
 unsigned lower_bits(uint64_t length)
 {
     unsigned bits = 1;

@@ -85,7 +85,7 @@ static inline uint64_t gcb_fft_given(const struct gcb_fft_need *need, uint64_t c
 #define GCB_FFT_SHARE 16384
 
 /* The number of workers to use for `floats` floats in `most` pieces of work: at least one, at most
- * `threads`. Results do not depend on the number. */
+ * `threads`. Only the results of FFTW for a whole message depend on the number (fft.h). */
 static inline int gcb_fft_workers(uint64_t floats, uint64_t most, int threads)
 {
     const uint64_t shares = floats / GCB_FFT_SHARE, useful = shares < most ? shares : most;

@@ -51,7 +51,7 @@ bool gcb_fft_can(uint64_t length)
     return gcb_fft_version() || gcb_fft_is_own(length);
 }
 
-/* ---- parts ---- */
+/* ---- making an object, and transforms of all chunks ---- */
 
 /* Makes the engine of a part, or none if it has no chunks. */
 static int make_part(struct part *part, const struct gcb_fft_config *config, uint64_t length,
@@ -138,7 +138,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
     }
 }
 
-/* ---- some of the chunks ---- */
+/* ---- transforms of some of the chunks ---- */
 
 unsigned gcb_fft_group(const struct gcb_fft *fft, unsigned *workers)
 {
@@ -185,6 +185,8 @@ void gcb_fft_inverse_chunks(const struct gcb_fft *fft, float *bins,
     p->ops->inverse_chunks(p->state, bins, &here, x + p->element);
 }
 
+/* ---- FFTW's memory and version ---- */
+
 bool gcb_fft_has_room(const struct gcb_fft *fft)
 {
     bool room = true;
@@ -204,7 +206,7 @@ const char *gcb_fft_version(void)
 }
 #endif
 
-/* ---- variants ---- */
+/* ---- choice of variants by the CPU ---- */
 
 void gcb_fft_init(struct gcb_fft_fns *fns, unsigned cpu_flags)
 {

@@ -22,10 +22,10 @@
  * them. So a caller can pad a message to a length that our own FFT can transform
  * (gcb_fft_zeros).
  *
- * Threads share the chunks. Our own FFT gives the same bytes on every CPU and with any number of
- * threads. FFTW with estimated plans gives the same bytes on one CPU model with one build of the
- * library. FFTW promises only a tolerance for a whole message (chunk = 0) with several threads, and
- * for GCB_FFT_FFTW_MEASURE (docs/method.md).
+ * Threads share the chunks, or the work on one chunk if it is long. Our own FFT gives the same
+ * bytes on every CPU and with any number of threads. FFTW with estimated plans gives the same bytes
+ * on one CPU model with one build of the library. FFTW promises only a tolerance for a whole
+ * message (chunk = 0) with several threads, and for GCB_FFT_FFTW_MEASURE (docs/method.md).
  *
  * Our own FFT takes memory for tables and, for each thread, room for twice as many chunks as a
  * vector has lanes. For a length above 8192, a thread's room has rows of about the square root of

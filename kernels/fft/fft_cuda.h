@@ -11,7 +11,7 @@
  * 4096 there are kernels with one read and one write (block_fft.cuh). For chunks of 4096, a kernel
  * can choose the largest bins before it writes anything.
  *
- * Arrays are aligned to 16 bytes. Functions return 0, GCB_E_DEVICE or GCB_E_NOMEM.
+ * Arrays are aligned to 16 bytes. Launchers return 0, GCB_E_DEVICE or GCB_E_NOMEM.
  */
 GCB_BEGIN_C
 
@@ -81,12 +81,12 @@ int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *b
  * chunks whose reach is too small, usually few or none, are done again.
  */
 struct gcb_cuda_fft_selection {
-    struct gcb_cuda_chosen to; /* gcb_cuda_chosen_lay_out: for all positions of the message */
+    struct gcb_cuda_chosen to; /* laid out for all positions of the message */
     struct gcb_cuda_chunks cut;
     float *value; /* the chosen bins as pairs, in unitary scale; aligned to 16 bytes */
     float unitary;
     uint32_t *reach; /* scratch: the reach of each chunk */
-    /* max_bits as of gcb_cuda_fft_block_forward; 0 before the first launch */
+    /* its max_bits, 0 before the first launch, is raised as by gcb_cuda_fft_block_forward */
     struct gcb_device_result *most;
 };
 

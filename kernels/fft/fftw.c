@@ -43,7 +43,7 @@ static void end_planning(void)
     gcb_fork_release();
 }
 
-/* ---- memory ---- */
+/* ---- memory that FFTW takes ---- */
 
 /* Rounds up to whole cache lines, so that the buffers of an array share no cache line. */
 static uint64_t padded_floats(uint64_t floats)
@@ -135,6 +135,8 @@ static bool fftw_has_room(const void *state)
     }
     return enough;
 }
+
+/* ---- threads and plans ---- */
 
 /* FFTW's request to call work(first + size * i) for each job i. */
 struct fftw_jobs {

@@ -2,8 +2,8 @@
 #define KERNELS_FFT_LANES_BODY_H
 
 /*
- * The functions of lanes.h, in which each lane of a vector has a chunk of its own. A source for
- * other instructions than plain C defines LANES and NAME(function).
+ * The functions of lanes.h in which each lane of a vector has a chunk, a column or a row of its
+ * own. A source for other instructions than plain C defines LANES and NAME(function).
  */
 #include "kernels/fft/number.h"
 
@@ -129,7 +129,7 @@ static void transform(const struct gcb_fft_steps *steps, const struct number *fr
     next_rounds(steps, to, steps->m, together, steps->rounds);
 }
 
-/* ---- bins ---- */
+/* ---- numbers to bins and back ---- */
 
 FORCE struct number split_of(const struct gcb_fft_steps *steps, size_t k)
 {
@@ -275,7 +275,7 @@ FORCE void store_chunks(float *const *x, lane *v, size_t at, size_t end, size_t 
             x[c][at] = *element(&v[place_of(at, m, order)], c);
 }
 
-/* ---- forward and inverse ---- */
+/* ---- transforms of chunks ---- */
 
 /* The place of float 0 for load_chunks and store_chunks of coefficients m to 2 m - 1. These are the
  * imaginary parts of numbers m to 1, in this order (numbers_to_bins). */
