@@ -192,7 +192,7 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* Up to this many bits of level, the table of steps fits one register. */
+/* The table of steps fits one register if a level has at most this many bits. */
 #define FEW_BITS 3
 enum levels { FEW, MANY };
 

@@ -104,7 +104,7 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* Up to this many bits of level, the table of steps fits two registers. */
+/* The table of steps fits two registers if a level has at most this many bits. */
 #define FEW_BITS 5
 enum levels { FEW, MANY };
 

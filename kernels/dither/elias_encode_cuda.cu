@@ -32,7 +32,7 @@ struct code_run {
     uint32_t code[kTileEach];
     unsigned first, count; /* the first element's index in the block; number of elements */
     unsigned total;        /* elements of the block */
-    unsigned next;         /* index after the last nonzero code before this run; used if e.sparse */
+    unsigned next;         /* index after the last nonzero code before this run; 0 if none */
 };
 
 struct put_room {

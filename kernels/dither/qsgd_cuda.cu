@@ -251,8 +251,8 @@ __global__ void __launch_bounds__(kTileThreads, 4 - Where::fewer)
                (work.here * width + 7) / 8);
 }
 
-/* Up to this many codes, each block tabulates their values for a norm of 1, so a block divides only
- * once per code. */
+/* If there are at most this many different codes, each block tabulates their values for a norm of
+ * 1, so that the block divides only once per code. */
 constexpr unsigned kSteps = 512;
 
 struct decode_room {

@@ -10,7 +10,8 @@ namespace
 {
 
 constexpr unsigned kNormThreads = 128;
-/* Up to this many partial sums of a bucket are added by one thread, more by a whole block. */
+/* One thread adds a bucket's partial sums if there are at most this many; else a block of threads
+ * does. */
 constexpr unsigned kFewSums = 32;
 
 __host__ __device__ uint64_t norms_per_block(uint64_t bucket)
