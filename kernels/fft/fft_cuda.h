@@ -81,7 +81,7 @@ int gcb_cuda_steps_inverse(struct gcb_device_stream *s, float *x, const float *b
  * chunks whose reach is too small, usually few or none, are done again.
  */
 struct gcb_cuda_fft_selection {
-    struct gcb_cuda_chosen to; /* laid out for all positions of the message */
+    struct gcb_cuda_chosen to; /* laid out for all positions (gcb_cuda_chosen_lay_out) */
     struct gcb_cuda_chunks cut;
     float *value; /* the chosen bins as pairs, in unitary scale; aligned to 16 bytes */
     float unitary;
