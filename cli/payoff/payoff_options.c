@@ -145,8 +145,9 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
     return 0;
 }
 
-/* Reads a number of parameters: "350M" or "1.3B", where K, M, B and T are powers of 1000. To
- * gcb_parse_size, M is a power of 1024 and MB one of 1000, and a billion is a G. */
+/* Reads a number of parameters: "350M" or "1.3B", where K, M, B (or G) and T are powers of 1000.
+ * gcb_parse_size reads M as a power of 1024, MB as a power of 1000, and GB as a billion. So
+ * `decimal` is the text with G instead of B, and with a B after the unit. */
 static int read_params(double *out, const char *text, struct gcb_diag *diag)
 {
     const size_t n = strlen(text);
