@@ -83,7 +83,8 @@ static bool select_one_sided(struct gcb_selection *s, uint64_t k)
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    /* ranks a second time, all values, if the guess was too high */
+    /* The first round ranks the values that reach the guess. If a side has fewer than k of these,
+     * a second round ranks all values. Without a guess (0), the only round ranks all values. */
     for (bool collected = guess;; collected = false) {
         if (collected ? !gcb_select_collect(s, guess) : !gcb_blocks_all(s))
             return false;
