@@ -28,7 +28,8 @@ extern const struct gcb_times_fields *const gcb_rows_times[GCB_TIMED];
  * records have too. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
-/* Writes `wire_bytes` and its parts, `stored` and `dense`, which other records have too. */
+/* Writes `wire_bytes`, its parts (`header_bytes`, `scale_bytes`, `value_bytes`, `index_bytes`),
+ * `stored` and `dense`. The records of `replay` have these fields too. */
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 
 /* Makes a `result` row. Release it with gcb_row_fini. */
