@@ -205,7 +205,7 @@ static uint32_t ends(float *lo, float *hi, const float *x, size_t n, unsigned lo
             least = rank < least ? rank : least;
             greatest = rank > greatest ? rank : greatest;
         }
-        gcb_ask_ahead(x + at);
+        gcb_prefetch_next_tile(x + at);
         lo[at >> log2] = gcb_float_of((uint32_t)rank_of((uint32_t)least));
         hi[at >> log2] = gcb_float_of((uint32_t)rank_of((uint32_t)greatest));
         most = larger(most, larger(gcb_magnitude(lo[at >> log2]), gcb_magnitude(hi[at >> log2])));

@@ -52,7 +52,7 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     for (; i + 16 <= n; i += 16) {
         saturated += narrow_to_fp16(out + 2 * i, x + i);
         saturated += narrow_to_fp16(out + 2 * i + 16, x + i + 8);
-        gcb_ask_ahead(x + i);
+        gcb_prefetch_next_tile(x + i);
     }
     if (i + 8 <= n) {
         saturated += narrow_to_fp16(out + 2 * i, x + i);
@@ -92,7 +92,7 @@ size_t gcb_convert_to_bf16_avx2(uint8_t *out, const float *x, size_t n)
         _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i),
                             _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
         saturated += count_lanes(large_a) + count_lanes(large_b);
-        gcb_ask_ahead(x + i);
+        gcb_prefetch_next_tile(x + i);
     }
     return saturated + gcb_convert_to_bf16_c(out + 2 * i, x + i, n - i);
 }

@@ -130,7 +130,7 @@ void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8
     size_t i;
 
     for (i = 0; i + STEP <= n; i += STEP) {
-        gcb_ask_ahead(x + i);
+        gcb_prefetch_next_tile(x + i);
         const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
         const __m256i t = in_order(_mm256_packs_epi32(in_256ths(x0, &r), in_256ths(x1, &r)));
         const __m256i sum = _mm256_add_epi16(t, _mm256_cvtepu8_epi16(from_255(byte + i)));

@@ -67,7 +67,7 @@ size_t gcb_range_encode_avx2(uint16_t *code, const float *x, size_t n,
     size_t clamped = 0, i;
 
     for (i = 0; i + STEP <= n; i += STEP) {
-        gcb_ask_ahead(x + i);
+        gcb_prefetch_next_tile(x + i);
         clamped += encode_step(code + i, x + i, &e);
     }
     if (i < n) {

@@ -47,7 +47,7 @@ size_t gcb_range_encode_avx512(uint16_t *code, const float *x, size_t n,
     size_t clamped = 0, i;
 
     for (i = 0; i + 16 <= n; i += 16) {
-        gcb_ask_ahead(x + i);
+        gcb_prefetch_next_tile(x + i);
         _mm256_storeu_si256((__m256i *)(code + i),
                             encode_16(_mm512_loadu_si512(x + i), &e, &clamped));
     }

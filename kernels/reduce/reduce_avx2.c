@@ -79,8 +79,8 @@ static inline double block_sum(const float *x, size_t n, term4_fn *term4, gcb_re
     size_t i = 0;
 
     for (; i + GCB_SUM_LANES <= n; i += GCB_SUM_LANES) {
-        gcb_ask_ahead(x + i);
-        gcb_ask_ahead(x + i + 16);
+        gcb_prefetch_next_tile(x + i);
+        gcb_prefetch_next_tile(x + i + 16);
         a = _mm256_add_pd(a, term4(_mm_loadu_ps(x + i)));
         b = _mm256_add_pd(b, term4(_mm_loadu_ps(x + i + 4)));
         c = _mm256_add_pd(c, term4(_mm_loadu_ps(x + i + 8)));
