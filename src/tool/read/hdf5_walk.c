@@ -161,7 +161,7 @@ static int leave_out(struct walk *w, enum gcb_remark why)
 
 static int visit_member(struct walk *w, hid_t at, const struct link *link);
 
-/* Visits the open group at w->path and then its members. */
+/* Visits the members of the open group at w->path. If the group cannot be listed, visits none. */
 static int visit_group(struct walk *w, hid_t group, struct key key)
 {
     struct links links = {0};
@@ -171,8 +171,10 @@ static int visit_group(struct walk *w, hid_t group, struct key key)
         err = fail(w, GCB_E_CORRUPT, "its attributes are damaged");
     if (!err)
         err = list_links(w, group, &links);
-    if (err)
-        err = fail_if_wanted(w, err, true);
+    if (err) {
+        links_fini(&links); /* HDF5 may have listed a part of them */
+        return fail_if_wanted(w, err, true);
+    }
     w->above[w->depth++] = key;
     for (size_t i = 0; i < links.count && !err; i++)
         err = visit_member(w, group, &links.all[i]);
