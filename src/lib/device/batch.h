@@ -10,8 +10,9 @@
  *
  *     gcb_device_batch_begin(b);
  *     gcb_device_coder_encode_async(...), once for each message
- *     gcb_device_batch_finish(b, diag);              the one wait
- *     gcb_device_coder_encode_finish(...), once for each
+ *     gcb_device_batch_finish(b, diag);              waits for all of them
+ *     gcb_device_coder_encode_finish(...), once for each message
+ *     gcb_device_batch_wait(b, diag);                only if a message is sent raw
  */
 struct gcb_device_batch;
 
