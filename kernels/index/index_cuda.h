@@ -20,8 +20,9 @@ typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
 /*
  * Reads f->head->kept positions; this number is 0 if the payload is damaged or keeps none. The
  * positions begin at byte f->head->index of the payload and must fill the rest of it. Fills f->pos
- * and f->first. Accesses nothing outside the payload and the scratch, whatever the bytes are. If
- * the bytes are damaged, sets result->status to GCB_E_CORRUPT and leaves both arrays unspecified.
+ * and f->first. Whatever the bytes are, reads nothing after the payload, and writes nothing except
+ * these arrays, *f->head, f->scratch and *result. If the bytes are damaged, sets result->status to
+ * GCB_E_CORRUPT, marks *f->head (values_cuda.h), and leaves both arrays unspecified.
  */
 typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                                   const struct gcb_cuda_decoding *f,
