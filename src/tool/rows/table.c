@@ -7,8 +7,8 @@
 #include "src/tool/base/strings.h"
 
 #define GAP 2          /* spaces between columns */
-#define LEAST 8        /* smallest width of an elastic column */
-#define LEAST_CUT 4    /* smallest width of another column: "a..b" */
+#define LEAST 8        /* elastic columns do not shrink below this width */
+#define LEAST_CUT 4    /* other columns do not shrink below this ("a..b"), or below their title */
 #define NAME_LINE 1200 /* bytes for a line of a name; the end of a longer line is lost */
 #define NAME_INDENT 4  /* spaces before the second line of a name, and before later ones */
 
