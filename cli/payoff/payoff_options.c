@@ -137,9 +137,10 @@ static int read_nodes(struct payoff_plan *p, const char *text, struct gcb_diag *
     if (sscanf(text, "%19[0-9]x%19[0-9]%n", nodes, workers, &end) != 2 || text[end] ||
         !gcb_parse_u64(nodes, &n) || !gcb_parse_u64(workers, &each) || n < 2 || each < 1 ||
         n > GCB_NETWORK_WORKERS || each > GCB_NETWORK_WORKERS || n * each > GCB_NETWORK_WORKERS)
-        return gcb_invalid(
-            diag, "--nodes takes 2 or more nodes and the workers of each, such as 16x8, not '%s'",
-            gcb_show(text).text);
+        return gcb_invalid(diag,
+                           "--nodes takes 2 or more nodes and the workers of each, such as 16x8, "
+                           "and at most %d workers in all, not '%s'",
+                           GCB_NETWORK_WORKERS, gcb_show(text).text);
     p->setting.network.per_node = (unsigned)each;
     p->workers.values[p->workers.count++] = (double)(n * each);
     return 0;
