@@ -159,8 +159,9 @@ struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *
     return s;
 }
 
-/* Orders as gcb_plot_set_choose says. */
-static int by_name(const void *a, const void *b)
+/* Orders series: those with names come first. Within each of these two groups, baselines come last.
+ * Then the lower rank comes first; with equal ranks, the series whose first case is earlier. */
+static int by_legend(const void *a, const void *b)
 {
     const struct gcb_plot_series *x = a, *y = b;
     const bool p = gcb_plot_baseline(x->method) != 0, q = gcb_plot_baseline(y->method) != 0;
@@ -182,7 +183,7 @@ void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
     for (size_t i = 0; i < set->count; i++)
         room -= gcb_plot_baseline(set->items[i].method) && room > most / 2;
     if (set->count)
-        qsort(set->items, set->count, sizeof(*set->items), by_name);
+        qsort(set->items, set->count, sizeof(*set->items), by_legend);
     for (size_t i = 0; i < set->count; i++) {
         struct gcb_plot_series *s = &set->items[i];
 
@@ -193,7 +194,7 @@ void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most)
         set->named += s->named;
     }
     if (set->count)
-        qsort(set->items, set->count, sizeof(*set->items), by_name);
+        qsort(set->items, set->count, sizeof(*set->items), by_legend);
     for (size_t i = 0; i < set->count; i++) {
         if (i < set->named)
             choose_style(set, &set->items[i]);
