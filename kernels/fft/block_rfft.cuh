@@ -124,7 +124,8 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
 
 /* Transforms the block's chunks, which begin at element `start`, to bins in `room`. Adds error
  * feedback. Called by every thread of the block; a barrier follows the last write. Returns the
- * largest part among the bins of this thread. */
+ * largest part among the bins of this thread. `Whole`: one chunk fills the block, and in.n is a
+ * multiple of its length, so no element is missing. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
                                                       const gcb_device_input &in, uint64_t start)
