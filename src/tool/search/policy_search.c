@@ -360,7 +360,7 @@ struct searcher {
 
 bool gcb_policy_search_can(const struct gcb_match_goal *goal)
 {
-    /* a cosine and an error of the mean do not follow from sums over tensors */
+    /* a cosine and an error of the mean do not follow from the sums in struct sums */
     return goal->field != GCB_FIELD_COSINE && goal->field != GCB_FIELD_ERROR_OF_MEAN;
 }
 
