@@ -64,8 +64,8 @@ static void scale_times(struct gcb_timed *t, double slower)
     t->copy /= slower;
 }
 
-/* Reads the times that --coding asks for, and describes them in c->coding. With cpu reads none: the
- * times are then measured, or come from the rows given. */
+/* Reads the times that --coding asks for, and describes them in c->coding. With `--coding cpu` it
+ * reads no times: they are measured later, or they come from rows of results. */
 static int read_coding(struct payoff *c, struct gcb_diag *diag)
 {
     const char *text = c->plan.coding;

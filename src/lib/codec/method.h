@@ -144,8 +144,9 @@ void gcb_method_take_memory(struct gcb_method *m, const struct gcb_method *from)
 unsigned gcb_method_collectives(const struct gcb_method *m);
 /* The names by enum gcb_collective; NULL ends them. */
 extern const char *const gcb_collective_names[];
-/* Copies the parameters of the exchange, also those that have no meaning with the others. The
- * collective in use may be another one: see gcb_method_collective. */
+/* Copies the parameters of the exchange, even those without effect, such as `inner` without
+ * collective=hierarchical. The collective in use may differ from out->collective: see
+ * gcb_method_collective. */
 void gcb_method_exchange(struct gcb_exchange_params *out, const struct gcb_method *m);
 /* Returns the number of workers of a node: the parameter `inner` with collective=hierarchical, but
  * at most `workers`. With other collectives returns `workers`. */

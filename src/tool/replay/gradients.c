@@ -8,7 +8,9 @@
 
 /* ---- choosing tensors ---- */
 
-#define LARGE 16 /* a tensor of more than 1 / LARGE of the limit is cut */
+/* If the tensors exceed the limit of elements: only the first rows of a tensor with more than
+ * 1 / LARGE of the limit are taken. Smaller tensors are taken whole or not at all. */
+#define LARGE 16
 
 /*
  * Draws tensors of at most `cut` elements, which together have `all` elements. `draws` elements are
