@@ -173,7 +173,7 @@ def transforms(results: Results) -> str:
                 share = median(runs[label][seed][-1]["link_bytes"] / runs[base][seed][-1]["link_bytes"] for seed in both)
                 more = against_fp32(runs, label, base)
                 lines.append([network, label, base, f"{share:.2g}", show_points(more), verdict(more, 0, ("worse", "better"))])
-    return table(["network", "method", "against", "bytes / its bytes", "points [95 %]", ""], lines) if lines else "Not run yet.\n"
+    return table(["network", "method", "against", "share of its bytes", "points [95 %]", "verdict"], lines) if lines else "Not run yet.\n"
 
 
 PAGES: Dict[str, Dict[str, Callable[[Results], str]]] = {

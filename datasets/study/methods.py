@@ -61,7 +61,7 @@ FORMATS: Dict[str, str] = {
     "int4 by shares, loco": "int4:collective=twoshot,memory=loco",
     "onebit": "onebit",
 }
-# Where a transform could help, at equal bytes within 5 % in short trainings.
+# Where a transform could help, at about equal bytes.
 TRANSFORMS: Dict[str, Union[str, Dict[str, str]]] = {
     "top-k x 4 bits, feedback": {"resnet8": "topk-range:theta=0.956,bits=4,memory=ef", "gpt": "topk-range:theta=0.984,bits=4,memory=ef"},
     "kernels x 4 bits, feedback": {"resnet8": "topk-range:theta=0.956,bits=4,transform=dct,tile=kernel,memory=ef"},
