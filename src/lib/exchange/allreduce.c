@@ -198,7 +198,7 @@ static int allreduce_send(void *state, unsigned round, struct gcb_round *out, st
     return 1;
 }
 
-/* Bytes that a task checks and then copies. They stay in a cache between both. */
+/* Bytes that a task checks, and may copy afterwards: so few that they are still in a cache then. */
 #define PIECE ((uint64_t)1 << 18)
 
 /* The combined values of a round. */

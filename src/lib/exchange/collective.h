@@ -35,7 +35,7 @@ struct gcb_contribution {
 /* The first member of a collective's state. */
 struct gcb_collective_base {
     /* The encoder whose clamped count, largest magnitude and density describe the step; NULL: there
-     * is none. It is destroyed after `fini`. */
+     * is none. The exchange destroys the encoder after `fini`. */
     struct gcb_coder *encoder;
     /* From init on: true if the sum over all workers of weight times `own` (see `conclude`) is the
      * update, up to rounding. */
@@ -72,7 +72,7 @@ struct gcb_collective_ops {
     /*
      * After the last round: writes the weighted sum to `update`. Writes the part of this worker's
      * tensor that the update contains, without the weight, to `own`. A NULL array is not wanted.
-     * May be called once for each array.
+     * The caller may also ask for the two arrays in two calls.
      */
     int (*conclude)(void *state, float *update, float *own, struct gcb_diag *diag);
     /* After the last round: adds the part of this worker's tensor that arrived, as gcb_coder_add

@@ -79,9 +79,9 @@ struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
  * to rounding. With memory=ef21 it is the update minus the last one. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
 /* For the collectives twoshot, hierarchical, ring and tree, which encode sums of workers again:
- * adds this worker's part of two squared norms, of the workers' weighted sum to *sum, and of the
- * error of these encodings to *lost. Over all workers, sqrt(*lost / *sum) is the relative second
- * error. Returns false, and adds nothing, with other collectives. */
+ * adds this worker's part of two squared norms: to *sum that of the workers' weighted sum, and to
+ * *lost that of the errors of these encodings. If all workers add theirs, sqrt(*lost / *sum) is the
+ * relative second error. Returns false, and adds nothing, with other collectives. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*
  * Adds the elements that this worker selected of its tensor, times its weight, to sum[] (count

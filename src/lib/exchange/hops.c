@@ -45,12 +45,13 @@ struct hops {
 
 /* ---- the route ---- */
 
-/* The share that this worker encodes in a round. */
+/* The share that this worker encodes in a round, if encodes_in is true. */
 static uint32_t share_of(const struct hops *s, unsigned round)
 {
     return s->tree ? 0 : (s->env.worker + s->hops - round) % s->env.workers;
 }
 
+/* True if this worker encodes a sum in a round. */
 static bool encodes_in(const struct hops *s, unsigned round)
 {
     const uint32_t w = s->env.worker;
@@ -181,8 +182,9 @@ static int hops_send(void *state, unsigned round, struct gcb_round *out, struct 
     return err ? err : 1;
 }
 
-/* Adds a message of other workers' sum to this worker's. If a sum of two finite elements overflows,
- * it is only because of rounding, so it becomes the largest float. */
+/* Adds a message, which is a sum of other workers' tensors, to this worker's sum. The sum of two
+ * finite elements overflows only because of rounding. Then it becomes the largest float with its
+ * sign. */
 static int take_sum(struct hops *s, uint32_t share, const void *data, size_t length,
                     struct gcb_diag *diag)
 {
@@ -296,7 +298,7 @@ static void hops_second_error(void *state, double *lost, double *sum)
     for (uint32_t share = 0; share < s->shares.count; share++) {
         const float *exact = s->sum + gcb_share_begin(&s->shares, share);
 
-        if (read_made(s, share, s->scratch, NULL))
+        if (read_made(s, share, s->scratch, NULL)) /* cannot fail: this worker made the message */
             return;
         for (uint64_t i = 0; i < gcb_share_length(&s->shares, share); i++) {
             const double error = (double)exact[i] - (double)s->scratch[i];

@@ -31,7 +31,7 @@ struct gcb_local {
 
     /* private */
     struct gcb_round *sent; /* what each worker sends in the current round; `data` is in `bytes` */
-    uint8_t *bytes;         /* copies, because a worker's data is valid until its first receive */
+    uint8_t *bytes;         /* copies; a worker's own data is valid only until its first receive */
     size_t capacity;        /* bytes allocated for `bytes` */
 };
 

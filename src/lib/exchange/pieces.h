@@ -11,8 +11,8 @@
  * list, the result.
  *
  * A message is what one worker sends to another in a round. It begins with four bytes: flags, the
- * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces, in
- * oktopk.c's GATHER after a number.
+ * id of the value coder, the id of the index coder, and the bits of a value. Then come pieces. In
+ * oktopk.c's GATHER, the number of elements that the sender selected comes before the piece.
  *
  * An infinity or NaN in a worker's tensor, or in a sum of elements, spoils the step: all updates
  * become NaNs. A worker that knows of it sends only the four bytes, with a flag.

@@ -474,7 +474,7 @@ static int take_means(struct twoshot *s, uint32_t place, const void *data, size_
         err = take_mean(s, place * nodes + k, message, bytes, diag);
     }
     if (!err && (in.failed || in.pos != length))
-        err = gcb_diag_set(diag, GCB_E_CORRUPT, "the gathered means of a node have another length");
+        err = gcb_diag_set(diag, GCB_E_CORRUPT, "the length of a node's gathered means is wrong");
     return err;
 }
 
@@ -519,7 +519,7 @@ static void take_back(const struct twoshot *s, const struct level *l, float *own
     }
 }
 
-/* Decodes what this worker sent on a level to x, which has all elements of the members' shares. */
+/* Decodes to x what this worker sent on a level. x has all elements of the members' shares. */
 static int read_sent(struct level *l, float *x, struct gcb_diag *diag)
 {
     const uint64_t begin = gcb_share_begin(l->shares, l->share);
@@ -630,7 +630,7 @@ static void twoshot_second_error(void *state, double *lost, double *sum)
         struct level *l = &s->level[n];
         const bool last = n + 1 == s->levels;
 
-        if (!last && read_sent(l + 1, l->decoded, NULL))
+        if (!last && read_sent(l + 1, l->decoded, NULL)) /* cannot fail: own messages */
             return;
         for (uint64_t i = 0; i < l->mine; i++) {
             const double exact = (double)l->mean[i] * (double)l->scale;
@@ -656,8 +656,8 @@ const struct gcb_collective_ops gcb_collective_twoshot = {
     .second_error = twoshot_second_error,
 };
 
-/* `rounds` is 0, because they depend on the number of workers. There is no `settle`, because the
- * worker's errors on two levels lie in more than one share. */
+/* `rounds` is 0, because the number of workers determines the number of rounds. There is no
+ * `settle`, because the worker's errors on two levels lie in more than one share. */
 const struct gcb_collective_ops gcb_collective_hierarchical = {
     .state_size = sizeof(struct twoshot),
     .init = twoshot_init,
