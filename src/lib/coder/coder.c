@@ -439,7 +439,8 @@ static int check_count(const struct gcb_coder *c, const struct gcb_view *in, str
     if (in->count == c->env.count && !c->env.decoding)
         return 0;
     return gcb_diag_set(diag, GCB_E_MISMATCH,
-                        "the coder is a decoder, or is for a tensor of another size");
+                        c->env.decoding ? "a decoder cannot encode"
+                                        : "the tensor and the encoder have different sizes");
 }
 
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
@@ -566,8 +567,9 @@ static int explain(const struct gcb_coder *c, const struct gcb_frame *frame, str
         return err;
     for (size_t i = 0; table && table[i].name; i++)
         if (got[i] < expected[i] || got[i] > expected[i])
-            return gcb_diag_set(diag, GCB_E_MISMATCH, "%s=%s, the decoder expects %s",
-                                table[i].name, gcb_param_text(texts[0], &table[i], got[i]),
+            return gcb_diag_set(diag, GCB_E_MISMATCH,
+                                "the message has %s=%s, the decoder expects %s", table[i].name,
+                                gcb_param_text(texts[0], &table[i], got[i]),
                                 gcb_param_text(texts[1], &table[i], expected[i]));
     return gcb_diag_set(diag, GCB_E_MISMATCH, "the message does not fit this decoder");
 }
@@ -688,8 +690,8 @@ int gcb_coder_split(struct gcb_coder *c, const void *message, size_t length, con
 
 /* ---- decoders that add: to elements, or to a canvas of coefficients ---- */
 
-/* Makes a new state for the frame's parameters if there is none yet, or if the codec cannot rebind
- * it. */
+/* Rebinds the codec's state to the frame's parameters, or makes a new state if there is none yet or
+ * the codec has no `rebind`. */
 int gcb_coder_adopt(struct gcb_coder *c, const struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const bool rebinds = c->state && gcb_coder_ops(c)->rebind;

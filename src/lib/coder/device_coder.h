@@ -19,10 +19,9 @@ uint64_t gcb_device_coder_scratch(const struct gcb_coder *c);
  * One message of a batch, and its arrays on the device. All arrays are aligned to 256 bytes.
  *
  * With a residual (as many floats as the tensor has, zero before the first step), error feedback is
- * fused into the encoder:
- * the tensor becomes carry * residual + tensor, this sum is encoded, and the residual becomes the
- * sum minus what a decoder will rebuild. The results are those of src/lib/memory/memory.h with kind
- * ef and decay `carry`, bit for bit.
+ * fused into the encoder: the tensor becomes carry * residual + tensor, this sum is encoded, and
+ * the residual becomes the sum minus what a decoder will rebuild. The results are those of
+ * src/lib/memory/memory.h with kind ef and decay `carry`, bit for bit.
  */
 struct gcb_device_message {
     struct gcb_device_batch *batch;
@@ -72,10 +71,10 @@ int gcb_device_coder_decode_finish(struct gcb_coder *c, const struct gcb_device_
  *
  * A network has many small tensors, and launching a kernel takes longer than the work on a small
  * tensor. So a group of messages is encoded or decoded by as few launches as a single message.
- * Neighbouring messages with the same method and parameters form groups, as far as scratch and
- * GCB_DEVICE_GROUP_ELEMENTS allow, if the codec supports groups. The baselines do, and the
- * quantisers with codes of fixed width. Codecs with a selection or with codes of variable length do
- * not. The messages are those of single calls, byte for byte.
+ * Neighbouring messages with the same method and parameters form groups, as far as the batch's
+ * scratch and tables and GCB_DEVICE_GROUP_ELEMENTS allow, if the codec supports groups. The
+ * baselines do, and the quantisers with codes of fixed width. Codecs with a selection or with codes
+ * of variable length do not. The messages are those of single calls, byte for byte.
  *
  * A group costs one copy of about 100 bytes per message to the device, from pinned memory of the
  * batch.

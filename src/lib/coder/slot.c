@@ -29,7 +29,7 @@ static uint64_t count_of(const struct gcb_device_encoder *e)
     return e->encoder->env.count;
 }
 
-static uint64_t payload_of(const struct gcb_device_encoder *e)
+static uint64_t payload_bytes(const struct gcb_device_encoder *e)
 {
     return e->encoder->state->max_payload;
 }
@@ -66,7 +66,7 @@ static int make_coders(struct gcb_device_encoder *e, const struct gcb_method *me
     int err;
 
     config.place = &e->place;
-    config.nonfinite = GCB_NONFINITE_TRUSTED; /* gcb_cuda_slot_end looks for infinities and NaNs */
+    config.nonfinite = GCB_NONFINITE_TRUSTED; /* slots look for infinities and NaNs */
     config.source = GCB_F32;
     config.env.feedback = e->memory.kind == GCB_MEMORY_EF;
     err = gcb_coder_create(&e->encoder, method, &config, diag);
@@ -92,7 +92,7 @@ static int init_coders(struct gcb_device_encoder *e, const struct gcb_method *me
     err = make_coders(e, method, *config, diag);
     if (!err)
         err = check_method(e, diag);
-    if (err || payload_of(e) <= config->env.count * sizeof(float))
+    if (err || payload_bytes(e) <= config->env.count * sizeof(float))
         return err;
     drop_coders(e);
     err = gcb_method_parse(&raw, "identity", diag);
@@ -133,7 +133,7 @@ void gcb_slots_destroy(struct gcb_device_encoder *e)
 
 size_t gcb_device_slot_bytes(const struct gcb_device_encoder *e)
 {
-    return e ? HEAD + gcb_cuda_align256(payload_of(e)) : 0;
+    return e ? HEAD + gcb_cuda_align256(payload_bytes(e)) : 0;
 }
 
 /* The scratch of a sum: a result for each slot, and what the decoder needs. */
@@ -253,8 +253,8 @@ int gcb_device_encode(struct gcb_device_encoder *e, uint64_t step, uint32_t work
         .result_dev = slot_dev,
     };
     rest = (struct gcb_cuda_slot_rest){
-        .first = (uint8_t *)slot_dev + HEAD + payload_of(e),
-        .bytes = (unsigned)(gcb_cuda_align256(payload_of(e)) - payload_of(e)),
+        .first = (uint8_t *)slot_dev + HEAD + payload_bytes(e),
+        .bytes = (unsigned)(gcb_cuda_align256(payload_bytes(e)) - payload_bytes(e)),
     };
     e->device.module->stream.zero(e->stream, slot_dev, HEAD);
     slot->begin(e->stream, &in, call.result_dev);
@@ -317,7 +317,7 @@ static int add_each(struct gcb_device_encoder *e, const struct summands *p, floa
 
     for (unsigned i = 0; i < p->slots.count && !err; i++) {
         call.result_dev = p->results + i;
-        err = c->there->sum->add_async(c->state, payload_at(p, i), payload_of(e), out_dev,
+        err = c->there->sum->add_async(c->state, payload_at(p, i), payload_bytes(e), out_dev,
                                        weight_at(p, i), &call);
     }
     return err;
@@ -331,7 +331,7 @@ static int check_sum(const struct gcb_device_encoder *e, const void *slots_dev, 
 
     for (unsigned i = 0; weights && !err && i < workers; i++)
         if (!isfinite(weights[i]))
-            err = gcb_diag_set(diag, GCB_E_INVALID, "a weight must be finite");
+            err = gcb_diag_set(diag, GCB_E_INVALID, "weight %u is not finite", i);
     if (!err)
         err = check_array(slots_dev, "the array of slots", diag);
     if (!err && count_of(e))
