@@ -96,8 +96,8 @@ static int affine_check(const double *value, struct gcb_diag *diag)
 }
 
 /* With offset=minimum zeros do not stay zeros, so the error may exceed the norm of x. With
- * offset=zero the block's smallest or largest value may be half a step beyond the codes; it is
- * clamped, so its mean over seeds is not the input. */
+ * offset=zero the block's smallest or largest value may be half a step beyond the codes. Then the
+ * value is clamped, so the mean of its decoded values over seeds is not the value. */
 static unsigned affine_caps(const double *value)
 {
     const unsigned zeros = value[OFFSET] != 0.0 ? GCB_CAP_NO_CONTRACTION : 0;

@@ -35,7 +35,7 @@ struct gcb_blocks_encoding {
     uint16_t *code;
     uint8_t *scale;
     const struct gcb_tile_draw *draw; /* NULL: codes are rounded to the nearest */
-    uint32_t most;  /* result: bits of the largest magnitude, unless `begin` takes it */
+    uint32_t most;  /* result: bits of x's largest magnitude; not needed after `begin` */
     size_t clamped; /* result: number of elements that saturate */
 };
 

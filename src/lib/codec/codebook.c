@@ -61,13 +61,14 @@ static void decode_tile(const struct gcb_blocks *b, float *x, const uint16_t *co
 
 /* ---- book=uniform ---- */
 
+/* What the parallel tasks of book=uniform share. */
 struct job {
     const struct codebook *s;
     const float *from;
     uint8_t *codes;
     struct gcb_bins bins;
-    int64_t parts[GCB_BOOK];
-    uint64_t count[GCB_BOOK];
+    int64_t parts[GCB_BOOK];  /* distances to the middle of each bin, added up (GCB_BIN_PART) */
+    uint64_t count[GCB_BOOK]; /* number of elements in each bin */
 };
 
 static void sum_span(void *ctx, uint64_t span)

@@ -347,7 +347,7 @@ struct gcb_codec {
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
     uint8_t wire_id;       /* the codec in message headers; gcbench never reuses an id */
-    bool baseline;         /* others are compared with it, and answers never recommend it */
+    bool baseline;         /* other methods are compared with it; answers never recommend it */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;         /* enum gcb_caps */
     /* In the functions, value[i] is the value of the parameter in row i of `params`. */

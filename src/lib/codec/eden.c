@@ -14,11 +14,11 @@
  * lengths are powers of two, longest first; the last fewer than LEAST are followed by zeros.
  *
  * Payload: the key of the signs (uint64), a scale for each block (float32), and a code for each
- * element and zero: the number of a level, and the sign above it.
+ * element and each zero: the number of a level, and the sign above it.
  */
 #define LEAST 128 /* Philox draws whole groups of 128 signs */
 #define MOST GCB_TILE
-#define BITS 4
+#define BITS 4 /* most bits of a code */
 #define LEVELS (1 << (BITS - 1))
 /* A tensor is sent raw if the coefficients of a block have this norm or more, and a decoder refuses
  * scales of this size or more, so no sum overflows. */
@@ -99,7 +99,7 @@ static void flip(const struct job *job, float *x, uint64_t first, size_t n)
 }
 
 /* Writes the codes of n coefficients with this standard deviation, and their levels. The loop over
- * levels is the outer one, so that the inner one has SIMD. */
+ * levels is the outer one, so that the compiler can vectorise the inner one. */
 static void round_all(const struct eden *s, uint16_t *code, float *level, const float *z, size_t n,
                       float deviation)
 {

@@ -11,9 +11,9 @@
  * Payload, empty for no elements: the table, the length of each block, the blocks.
  *
  *   table   a bit stream: 8 bits each for the least and the largest exponent; for each exponent
- *           from the least on, 4 bits w. If w > 0, w - 1 bits follow: its share without the leading
- *           1. If w is 0, 8 bits follow: how many more exponents have no share. All shares make
- *           TOTAL.
+ *           from the least on, 4 bits w. If w > 0, w - 1 bits follow: the exponent's share without
+ *           the leading 1. If w is 0, 8 bits follow: how many more exponents have no share. All
+ *           shares add up to TOTAL.
  *   length  16 bits: the number of words of 16 bits in the block's range code
  *   block   BLOCK elements, the last fewer: a byte each for sign and mantissa, four states of 32
  *           bits, the words
@@ -195,7 +195,7 @@ static void place_shares(struct job *job)
 
 /* Encodes an exponent: returns the next state, and writes a word before *p if the state is full.
  * There must be room for a word in any case. */
-static inline uint32_t put(uint32_t x, const struct share *s, uint16_t **p)
+static inline uint32_t put_one(uint32_t x, const struct share *s, uint16_t **p)
 {
     const uint32_t full = x >= (uint64_t)s->count << 20;
     uint32_t quotient;
@@ -224,7 +224,7 @@ static void encode_block(void *ctx, uint64_t block)
     for (size_t i = (n + STATES - 1) / STATES * STATES; i > 0; i -= STATES)
         for (size_t k = STATES; k-- > 0;)
             if (i - STATES + k < n)
-                state[k] = put(state[k], &job->share[code[i - STATES + k] >> 7 & 0xff], &p);
+                state[k] = put_one(state[k], &job->share[code[i - STATES + k] >> 7 & 0xff], &p);
     for (size_t k = 0; k < STATES; k++)
         gcb_store_u32(out + n + 4 * k, state[k]);
     memcpy(out + n + 4 * STATES, p, (size_t)(end - p) * sizeof(*p));
@@ -301,7 +301,7 @@ static uint64_t get_table(struct job *job, const uint8_t *in, uint64_t length)
 }
 
 /* Decodes an exponent from the state *x, which may then be below LEAST. */
-static inline uint8_t get(const struct job *job, uint32_t *x)
+static inline uint8_t get_one(const struct job *job, uint32_t *x)
 {
     const uint32_t at = *x % TOTAL;
 
@@ -355,7 +355,7 @@ static inline const uint8_t *get_few(const struct job *job, uint8_t *exponent, u
                                      const uint8_t *p)
 {
     for (size_t k = 0; k < STATES; k++)
-        exponent[k] = get(job, &x[k]);
+        exponent[k] = get_one(job, &x[k]);
     for (size_t k = 0; k < STATES; k++)
         p += 2 * refill(&x[k], p);
     return p;
@@ -398,7 +398,7 @@ static bool get_rest(const struct job *job, struct reader *r)
     for (; i + STATES <= r->n && r->end - p >= 2 * STATES; i += STATES)
         p = get_few(job, r->exponent + i, x, p);
     for (; i < r->n; i++) {
-        r->exponent[i] = get(job, &x[i % STATES]);
+        r->exponent[i] = get_one(job, &x[i % STATES]);
         if (p < r->end)
             p += 2 * refill(&x[i % STATES], p);
     }

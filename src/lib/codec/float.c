@@ -44,7 +44,7 @@ static bool open_head(struct gcb_blocks *b, const uint8_t *head)
 {
     struct gcb_floats *s = (struct gcb_floats *)b;
     const uint32_t code = gcb_load_u32(head);
-    const float most = 448.0f * s->scaling.f.largest;
+    const float most = s->scaling.e4.largest * s->scaling.f.largest;
 
     s->scaling.tensor = gcb_float_of(code);
     if (s->scale == GCB_FLOAT_TENSOR)
@@ -167,8 +167,8 @@ static int float_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     return gcb_floats_bind(s, diag);
 }
 
-/* Without a scale, or with one that is rounded down or to nearest, the largest element may
- * saturate, so the mean over seeds is not the input. */
+/* Without a scale, or with a scale that is rounded down or to nearest, the largest element may
+ * saturate. Then the mean of its decoded values over seeds is not the element. */
 static unsigned float_caps(const double *value)
 {
     const bool fits = value[SCALE] == GCB_FLOAT_TENSOR ||

@@ -18,7 +18,7 @@ struct entry {
 };
 
 static struct entry *entries[GCB_MOST_FOREIGN + MOST_NAMED];
-static size_t count, can_encode;
+static size_t count, can_encode; /* entries, and those whose method can encode */
 
 struct state {
     struct gcb_codec_base base;
@@ -51,7 +51,7 @@ static int init(void *state, const struct gcb_codec_env *env, struct gcb_diag *d
     int err = 0;
 
     if (!e)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "only its rows are here, not the method");
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its plug-in is missing; only rows name it");
     s->foreign = &e->foreign;
     if (!env->decoding)
         err = s->foreign->own.bound(s->foreign->own.ctx, env->count, &bound, diag);

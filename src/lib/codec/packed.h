@@ -64,6 +64,7 @@ static inline void gcb_room_done(float *to, const float *x, size_t n)
     if (x != to)
         gcb_stream(to, x, n * sizeof(*x));
 }
+
 /* Number of spans in `count` elements. */
 uint64_t gcb_span_count(uint64_t count);
 /* Number of elements in span i of `count` elements; only the last span may be shorter. */

@@ -26,7 +26,7 @@ enum gcb_param_flags {
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
     /* With WIRE: in the header only if the value is not `absent`, after all other parameters. So
      * messages of encoders without this parameter stay valid. A decoder without it refuses messages
-     * that have it. An added parameter is also in the header if a later one is. */
+     * that have it. An added parameter is also in the header if a later added parameter is. */
     GCB_PARAM_ADDED = 8,
 };
 
