@@ -76,12 +76,13 @@ int gcb_exchange_describe(struct gcb_exchange *e, struct gcb_message_parts *part
  * belongs to the exchange. NULL with the collectives twoshot, hierarchical, ring and tree. */
 struct gcb_coder *gcb_exchange_encoder(struct gcb_exchange *e);
 /* True if the sum over all workers of weight times `own` (gcb_exchange_conclude) is the update, up
- * to rounding. With memory=ef21 it is the update minus the last one. */
+ * to rounding. With memory=ef21 the sum is the update minus the last step's update. */
 bool gcb_exchange_conserves(const struct gcb_exchange *e);
 /* For the collectives twoshot, hierarchical, ring and tree, which encode sums of workers again:
- * adds this worker's part of two squared norms: to *sum that of the workers' weighted sum, and to
- * *lost that of the errors of these encodings. If all workers add theirs, sqrt(*lost / *sum) is the
- * relative second error. Returns false, and adds nothing, with other collectives. */
+ * adds this worker's part of the squared norm of the workers' weighted sum to *sum, and this
+ * worker's part of the squared norm of the errors of these encodings to *lost. If all workers add
+ * their parts, sqrt(*lost / *sum) is the relative second error. Returns false, and adds nothing,
+ * with other collectives. */
 bool gcb_exchange_second_error(const struct gcb_exchange *e, double *lost, double *sum);
 /*
  * Adds the elements that this worker selected of its tensor, times its weight, to sum[] (count

@@ -150,8 +150,8 @@ static const struct gcb_kept_ops oktopk_kept_ops = {
 
 /* ---- regions ---- */
 
-/* Sends the boundaries that divide the elements that this worker offers evenly. If it offers no
- * elements, the boundaries divide the positions evenly. */
+/* Sends boundaries between which this worker offers equal numbers of elements. If the worker offers
+ * no elements, the boundaries divide the positions evenly. */
 static void propose_boundaries(struct oktopk *s, struct gcb_round *out)
 {
     const uint64_t workers = s->p.env.workers, n = s->p.offered.n;

@@ -82,7 +82,7 @@ static int spardl_begin(void *state, const struct gcb_contribution *in, struct g
 
 /* ---- sending ---- */
 
-/* Appends the part of this worker's tensor that has arrived in a block to p.own. `sums` are the
+/* Appends to p.own the part of this worker's tensor that has arrived in a block. `sums` are the
  * block's sums; `kept` are the sums that were sent, as receivers read them. The error of a sum,
  * divided by the weight, counts as missing in this worker's element. */
 static int find_own(struct spardl *s, const struct gcb_list *sums, const struct gcb_list *kept,
