@@ -89,7 +89,7 @@ struct job {
     bool failed; /* set if a block's coefficients are too large or not finite */
 };
 
-static void flip(const struct job *job, float *x, uint64_t first, size_t n)
+static void flip_signs(const struct job *job, float *x, uint64_t first, size_t n)
 {
     const struct gcb_kernels *k = job->s->base.env.kernels;
     uint8_t sign[MOST / 8];
@@ -155,7 +155,7 @@ static void encode_span(void *ctx, uint64_t span)
         n = gcb_hadamard_piece(all, s->block, i);
         memset(z, 0, n * sizeof(*z));
         memcpy(z, job->from + i, (left < n ? left : n) * sizeof(*z));
-        flip(job, z, i, n);
+        flip_signs(job, z, i, n);
         k->hadamard.transform(z, n);
         energy = k->reduce.sum_sq(z, n);
         if (!(energy < (double)COEFFICIENT_MOST * (double)COEFFICIENT_MOST)) {
@@ -215,7 +215,7 @@ static void decode_span(void *ctx, uint64_t span)
         for (size_t j = 0; j < n; j++)
             x[j] = value[code[j]];
         k->hadamard.transform(x, n);
-        flip(job, x, i, n);
+        flip_signs(job, x, i, n);
         if (job->add)
             k->accumulate.add(job->add->acc + i, x, left < n ? left : n, job->add->weight);
         else

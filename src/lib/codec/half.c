@@ -116,7 +116,7 @@ static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
 /* ---- all-reduce: the sum of 16-bit elements, rounded after each addition ---- */
 
 /* Writes weight * x as it is sent, for n <= GCB_TILE elements from element `from` on. */
-static void half_tile(const struct half_job *job, uint64_t from, size_t n, uint8_t *out)
+static void write_tile(const struct half_job *job, uint64_t from, size_t n, uint8_t *out)
 {
     float weighted[GCB_TILE];
 
@@ -134,7 +134,7 @@ static void contribute_span(void *ctx, uint64_t span)
     const uint64_t end = span * GCB_SPAN + gcb_span_length(job->s->h.base.env.count, span);
 
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE)
-        half_tile(job, i, gcb_tile_length(end, i), job->out + 2 * i);
+        write_tile(job, i, gcb_tile_length(end, i), job->out + 2 * i);
 }
 
 static int half_contribute(void *state, const struct gcb_reduce_at *at, unsigned round,
@@ -162,7 +162,7 @@ static void own_span(void *ctx, uint64_t span)
     for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
         const size_t n = gcb_tile_length(end, i);
 
-        half_tile(job, i, n, sent);
+        write_tile(job, i, n, sent);
         job->s->widen(job->to + i, sent, n);
         for (size_t j = 0; j < n; j++)
             job->to[i + j] = job->weight != 0.0f ? job->to[i + j] / job->weight : 0.0f;

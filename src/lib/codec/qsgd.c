@@ -438,7 +438,7 @@ static void measure_unit(void *ctx, uint64_t i)
 }
 
 /* Rounds weight * x to levels of the shared norms, which are in job->norms_out. */
-static void level_unit(void *ctx, uint64_t i)
+static void round_unit(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct qsgd *s = job->s;
@@ -474,7 +474,7 @@ static int qsgd_contribute(void *state, const struct gcb_reduce_at *at, unsigned
         .norms_out = round == 0 ? values : (uint8_t *)s->l.q.shared.scale,
     };
 
-    gcb_parallel(s->env->queue, unit_count(s), round == 0 ? measure_unit : level_unit, &job);
+    gcb_parallel(s->env->queue, unit_count(s), round == 0 ? measure_unit : round_unit, &job);
     if (round == 1)
         gcb_shared_scale_send(&s->l.q, values);
     return 0;

@@ -267,7 +267,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
 /* All-reduce: clips weight * x to this worker's own limit, and rounds the result to levels of the
  * shared scale, for the elements of a span. */
-static void level_span(void *ctx, uint64_t i)
+static void round_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     struct terngrad *s = job->s;
@@ -311,7 +311,7 @@ static int terngrad_contribute(void *state, const struct gcb_reduce_at *at, unsi
     }
     set_dither(&job, &at->step, s->p.q.shared.scale[0]);
     s->p.q.base.clamped = 0;
-    gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, level_span, &job);
+    gcb_parallel(s->env->queue, (s->env->count + SPAN - 1) / SPAN, round_span, &job);
     gcb_shared_scale_send(&s->p.q, values);
     return 0;
 }
