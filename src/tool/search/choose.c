@@ -140,10 +140,11 @@ static void leave_out(struct chooser *h)
 }
 
 /* True if setting tried + k of a list should be searched in this round. The first round takes the
- * best three compositions. Of a method, it takes the best setting, and the second one if that costs
- * almost as little. A later round takes at most three settings, each cheaper on the sample than any
- * setting was on the whole input. The whole input may rank settings in another order: for example,
- * few bits that suffice for the sample may be too few for its wider range of values. */
+ * best three compositions. From the list of a method, the first round takes the best setting, and
+ * the second one if that costs almost as little. A later round takes at most three settings, each
+ * cheaper on the sample than any setting was on the whole input. The whole input may rank settings
+ * in another order: for example, few bits that suffice for the sample may be too few for the wider
+ * range of values of the whole input. */
 static bool is_next(const struct chooser *h, size_t family, size_t k)
 {
     const struct shortlist *list = &h->lists[family];
@@ -159,9 +160,9 @@ static bool is_next(const struct chooser *h, size_t family, size_t k)
     return k < GCB_COMPOSE_BEST && cost < WHOLE_PROMISES * least;
 }
 
-/* Adds the settings of a family's list that the next round searches (gcb_descent.grow). Counts them
- * before it adds the first, because is_next depends on `tried` and on the settings of earlier
- * rounds. */
+/* Adds the settings of a family's list that the next round searches (gcb_descent.grow). Counts
+ * these settings before it adds the first, because is_next depends on `tried` and on the settings
+ * of earlier rounds. */
 static void add_next(struct gcb_descent *whole, size_t family)
 {
     struct chooser *h = whole->ctx;

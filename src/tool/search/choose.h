@@ -35,7 +35,7 @@ struct gcb_descent_node {
 };
 
 struct gcb_descent {
-    /* The caller sets the members from here to `diag` before the run, and zeroes all others. */
+    /* The caller sets the members from here to `shown` before the run, and zeroes all others. */
     struct gcb_descent_family *families; /* borrowed */
     size_t family_count;
     bool several; /* there are several messages */
@@ -44,9 +44,9 @@ struct gcb_descent {
     void (*grow)(struct gcb_descent *d, size_t family);
     void *ctx; /* for `grow` */
     struct gcb_diag *diag;
+    double shown; /* share of the progress bar that is used up; each round increases it */
 
-    double shown; /* share of the progress bar that earlier rounds took */
-    int err;      /* the first error, of adding a setting or of a round; then nothing is added */
+    int err; /* the first error, of adding a setting or of a round; then nothing is added */
 
     /* for each setting: its line search, and its place in the descent */
     struct gcb_match_search *searches;
@@ -70,8 +70,8 @@ void gcb_descent_add(struct gcb_descent *d, size_t family, const struct gcb_meth
  *   - a number is halved and doubled. A whole number is also decreased and increased by 1; a size
  *     is also divided and multiplied by 16;
  *   - a number that is 0, which means "automatic" or "all", takes some usual values;
- *   - if the line search is along a whole number, it may move to another whole number that changes
- *     the size.
+ *   - but if the line search is along a whole number, another whole number that changes the size
+ *     is not changed: a new line search goes along that number instead.
  * Some parameters stay: what the user has set, real numbers, tiles, and a choice that makes the
  * method what it is. If the family is `over`, adds nothing.
  */

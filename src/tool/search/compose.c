@@ -136,7 +136,8 @@ static const uint64_t tiles[TILES] = {GCB_TILE_KERNEL, 8 << 16 | 8, 64 << 16 | 6
 
 /* Adds a composition, unless it is not valid or the family has it. A tile, a chunk or bits that its
  * stages do not use are removed first. */
-static void add(struct gcb_descent *d, size_t family, struct composition c, size_t parent)
+static void add_composition(struct gcb_descent *d, size_t family, struct composition c,
+                            size_t parent)
 {
     const size_t count = d->count;
     struct gcb_method method;
@@ -158,7 +159,7 @@ static void add(struct gcb_descent *d, size_t family, struct composition c, size
 /* Adds a composition that was made by a change of setting `from`. */
 static void add_change(struct gcb_descent *d, struct composition c, size_t from)
 {
-    add(d, d->nodes[from].family, c, from);
+    add_composition(d, d->nodes[from].family, c, from);
 }
 
 /* Adds each transform, in chunks of several sizes and in tiles, to a composition without a
@@ -282,10 +283,10 @@ void gcb_compose_begin(struct gcb_descent *d, size_t family, const struct gcb_ma
     for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
         first.bits = bits[i];
         first.select = GCB_SELECT_TOPK;
-        add(d, family, first, SIZE_MAX);
+        add_composition(d, family, first, SIZE_MAX);
         first.select = GCB_SELECT_THRESHOLD;
         if (d->several)
-            add(d, family, first, SIZE_MAX);
+            add_composition(d, family, first, SIZE_MAX);
     }
 }
 

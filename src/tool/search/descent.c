@@ -81,8 +81,8 @@ static bool preset_sets(const struct gcb_preset *preset, const char *name)
     return false;
 }
 
-/* True if the choice in `row` makes the method what it is: its preset sets the choice, or some
- * method of the same codec has another value there than the codec's default. */
+/* True if the choice in `row` makes the method what it is: the method's preset sets the choice, or
+ * in some method of the same codec the choice differs from the codec's default. */
 static bool is_defining(const struct gcb_method *method, size_t row)
 {
     const struct gcb_codec *codec = method->codec;
@@ -109,8 +109,8 @@ static bool may_change(const struct gcb_descent_family *f, const struct gcb_meth
            gcb_method_applies(m, row) && !(p->type == GCB_PARAM_CHOICE && is_defining(m, row));
 }
 
-/* Lists the values to try instead of `value`. For 0 these are 1, 2, 4 ... of a whole number, and
- * 16, 64, 256 ... of a size. Returns their number. */
+/* Lists the values to try instead of `value`. If `value` is 0, the list is 1, 2, 4 ... for a whole
+ * number, and 16, 64, 256 ... for a size. Returns the number of values. */
 static size_t list_values(double out[MOST_TRIED], const struct gcb_param *p, double value)
 {
     const bool size = p->type == GCB_PARAM_SIZE;

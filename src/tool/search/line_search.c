@@ -30,8 +30,8 @@ static const struct kind {
 #define END_SHARE 64
 /* A search that starts near a position first steps by about 1 / FIRST_SHARE of the line. */
 #define FIRST_SHARE 2048
-/* If no point meets the goal, a gap of at most this many positions is searched even if the values
- * at both ends are almost equal. */
+/* If no point meets the goal, a gap of more positions than this is not searched if the values at
+ * both ends are almost equal. */
 #define SHORT_GAP 16
 #define MOST_WORKERS 65536
 
@@ -45,7 +45,8 @@ static const struct kind *find_kind(const char *name)
     return NULL;
 }
 
-/* Parses a target. `size`: it may have a unit, such as "1M". */
+/* Parses a target and checks its range. With `size`, the target is a number of bytes and may have a
+ * unit, such as "1M". */
 static bool parse_target(double *out, const struct kind *kind, bool size, const char *text)
 {
     uint64_t bytes = 0;
@@ -84,8 +85,9 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *option, const c
         if (!workers || !gcb_parse_u64(workers + strlen(",workers="), &count) || count < 1 ||
             count > MOST_WORKERS)
             return gcb_invalid(diag,
-                               "--%s %s: say of how many workers: error_of_mean=0.2,workers=16",
-                               option, shown);
+                               "--%s %s: say of how many workers: error_of_mean=0.2,workers=16 "
+                               "(1 to %d)",
+                               option, shown, MOST_WORKERS);
         length = (size_t)(workers - value);
     }
     *out = (struct gcb_match_goal){
@@ -199,8 +201,8 @@ static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
     return asked;
 }
 
-/* Steps away from the start: to lower ranks if `down`, because all points meet the goal, otherwise
- * to higher ranks. Returns 0 at the end of the line. */
+/* Steps away from the start. `down`: to lower ranks, because all points meet the goal; otherwise to
+ * higher ranks, because no point does. Returns 0 at the end of the line. */
 static size_t ask_step(const struct gcb_line_search *s, bool down, uint64_t *out)
 {
     const uint64_t last = s->count - 1, at = s->seen[down ? 0 : s->seen_count - 1].at;
@@ -233,8 +235,9 @@ static uint64_t interpolate(const struct gcb_line_search *s, const struct gcb_li
 }
 
 /* Divides the gap between the first point that meets the goal and the point before it. Bisects the
- * gap, or interpolates if the search started near a position that was expected to be best. Every
- * third time, bisects in any case, because the figure may be far from a straight line. */
+ * gap, or interpolates if s->near, because the ends of the gap are then probably close to the
+ * target. Every third time, bisects in any case, because the figure may be far from a straight
+ * line. */
 static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
 {
     const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
@@ -306,7 +309,7 @@ size_t gcb_line_search_ask(struct gcb_line_search *s, uint64_t position[GCB_LINE
     const size_t met = first_met(s);
     size_t n;
 
-    if (s->seen_count + 2 > GCB_LINE_SEEN) /* late in a search, at most two points are asked for */
+    if (s->seen_count + 2 > GCB_LINE_SEEN) /* after the grid, a search asks for up to two points */
         n = 0;
     else if (s->near && (met == 0 || met == s->seen_count))
         n = ask_near(s, met, position);

@@ -181,7 +181,7 @@ static int ask_all(struct rounds *r, struct gcb_diag *diag)
     int err = 0;
 
     r->asked = 0;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; !err && i < r->count; i++) {
         struct gcb_match_search *s = &r->searches[i];
         const size_t n = gcb_line_search_ask(&s->line, position);
 
@@ -232,7 +232,7 @@ static void keep_best(struct rounds *r, const struct gcb_run_result *result)
 }
 
 /* Tells the searches the results of this round. The figures of an interrupted round cover only some
- * messages, so they count only for a search that has measured nothing else. */
+ * messages, so they count only for a search that has no figures from earlier rounds. */
 static void tell_all(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {
@@ -509,8 +509,8 @@ void gcb_match_mix_tally(struct gcb_tally *tally, const struct gcb_match_search 
     tally->encode.seconds = tally->decode.seconds = (double)NAN;
 }
 
-/* Writes why the goal is not met to `out` (200 bytes), and returns out. `value`: the figure of the
- * setting found. */
+/* Writes to `out` (200 bytes) why no setting meets the goal, and returns out. `value` is the figure
+ * of the setting found. */
 static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
 {
     const char *field = gcb_field_name(s->goal->field);
@@ -526,7 +526,8 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
     else
         snprintf(out, 200, "no %s reaches %s %s; the nearest is %s%s", s->axis.param->name, field,
                  target, nearest,
-                 s->found.monotonic ? "" : ", and the figure gets worse beyond that setting");
+                 s->found.monotonic ? ""
+                                    : ", but the figure is not monotonic: others may be nearer");
     return out;
 }
 

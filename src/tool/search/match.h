@@ -114,7 +114,9 @@ struct gcb_line_found {
     /* if `reached`: value of the measured point whose rank comes just before that of the position
      * found; this point misses the goal. NAN: there is no such point, or its setting failed */
     double beyond;
-    bool monotonic; /* the values measured are monotonic along the line */
+    /* the values measured never get worse from one rank to the next higher one; false also if a
+     * setting failed */
+    bool monotonic;
 };
 /* Finds the best setting measured so far. Needs at least one. */
 void gcb_line_search_result(struct gcb_line_found *out, const struct gcb_line_search *s);
@@ -139,7 +141,7 @@ struct gcb_mix_point {
 
 struct gcb_mix {
     size_t first;  /* index of a point within the limit; if none is, of the nearest point */
-    size_t second; /* index of a point beyond the limit; `first`: all messages have one setting */
+    size_t second; /* index of a point beyond the limit; equal to `first` if there is no mix */
     double share;  /* share of the messages that are sent with `first` */
     bool reached;  /* the limit is met */
 };
@@ -162,10 +164,10 @@ void gcb_mix_find(struct gcb_mix *out, const struct gcb_mix_point *points, size_
  * up over messages: bytes, or a squared error. */
 double gcb_mix_between(const struct gcb_mix *mix, double first, double second);
 
-/* The result of a search: its setting alone, or a mix of it with another setting. */
+/* The result of a search: one setting for all messages, or a mix of two settings. */
 struct gcb_match_mix {
     bool reached;            /* the goal is met */
-    double share;            /* share of the messages that have the search's setting; 1: all */
+    double share;            /* share of the messages that have the setting found; 1: all */
     struct gcb_method other; /* the setting of the other messages, if there are any */
     double error, bytes;     /* rel_l2 and size of all messages together */
 };
@@ -181,16 +183,17 @@ struct gcb_match_search {
     struct gcb_line_search line;
     /* the setting found; in a mix, found.beyond describes the other setting */
     struct gcb_line_found found;
-    /* Measured at `found`; times are NAN. It has no messages if the best setting of the line is not
-     * the setting of the mix. */
+    /* The measurement of `found`; times are NAN. The tally has no messages if the best setting of
+     * the line is not the setting of the mix. */
     struct gcb_tally tally;
     struct gcb_match_mix mix; /* if the goal can be met, `method` alone meets it */
     size_t evaluations;       /* number of settings measured */
     double weight;            /* factor of the cost when settings are compared; usually 1 */
 };
 
-/* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or the method
- * has no such parameter, the search goes along the method's first parameter that changes the size.
+/* Prepares a search along the parameter `key` (gcb_rate_axis_init). If `key` is NULL or names no
+ * parameter that changes the size (gcb_rate_named), the search goes along the method's first
+ * parameter that does.
  * Parameters that contradict each other are no error: settings that are not valid fail in the run.
  * `goal` is borrowed; nothing needs releasing. Returns 0 or GCB_E_INVALID. */
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,

@@ -15,7 +15,7 @@
  * sum of a run by rounding. */
 #define ROUNDING 1e-9
 
-static int by_bytes(const void *a, const void *b)
+static int by_bytes_and_error(const void *a, const void *b)
 {
     const struct gcb_allot_option *x = a, *y = b;
     const int bytes = (x->bytes > y->bytes) - (x->bytes < y->bytes);
@@ -35,7 +35,7 @@ static void keep_hull(struct gcb_allotment *t)
 {
     size_t n = 0;
 
-    qsort(t->items, t->count, sizeof(*t->items), by_bytes);
+    qsort(t->items, t->count, sizeof(*t->items), by_bytes_and_error);
     for (size_t i = 0; i < t->count; i++) {
         const struct gcb_allot_option item = t->items[i];
 
@@ -220,8 +220,8 @@ static void try_glob(struct writer *w, size_t path, size_t begin, size_t end)
     }
 }
 
-/* True if a '*' may begin or end here: at an end of the path, next to a separator, or where a
- * number begins or ends. */
+/* True if a '*' may begin or end before byte `at`: at an end of the path, next to a separator, or
+ * where a number begins or ends. */
 static bool is_joint(const char *path, size_t at)
 {
     return at == 0 || !path[at] || strchr("./", path[at]) || strchr("./", path[at - 1]) ||
@@ -304,8 +304,10 @@ int gcb_policy_write(struct gcb_policy *out, const char *const *paths, const siz
 
 /* ---- the search for a policy ---- */
 
-#define SMALL_SHARE 1000 /* a tensor with less than 1 / SMALL_SHARE of the elements is small */
-#define MOST_METHODS 8   /* most settings that keep_few keeps */
+/* The tensors of a path are small if together they have less than 1 / SMALL_SHARE of the
+ * elements. */
+#define SMALL_SHARE 1000
+#define MOST_METHODS 8 /* most settings that keep_few keeps */
 /* A policy with fewer settings is preferred if it takes at most this many times the bytes (or the
  * error). */
 #define NEAR 1.02
@@ -366,7 +368,7 @@ bool gcb_policy_search_can(const struct gcb_match_goal *goal)
 
 /* ---- tensors and units ---- */
 
-static int by_name(const void *a, const void *b)
+static int by_path(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -385,15 +387,15 @@ static void list_paths(struct searcher *s)
     for (size_t i = 0; i < layout->count; i++)
         s->paths[s->path_count++] =
             gcb_source_tensor(s->config->source, layout->messages[i].pieces[0].tensor)->path;
-    qsort(s->paths, s->path_count, sizeof(*s->paths), by_name);
+    qsort(s->paths, s->path_count, sizeof(*s->paths), by_path);
     for (size_t i = 0; i < s->path_count; i++)
         if (kept == 0 || strcmp(s->paths[i], s->paths[kept - 1]) != 0)
             s->paths[kept++] = s->paths[i];
     s->path_count = kept;
 }
 
-/* Divides the tensors into units. Unit 0 has all small tensors, because each of them is too small
- * to be worth a rule. Each other unit has the tensors of one path. */
+/* Divides the tensors into units. Unit 0 has all small tensors, because their paths are too small
+ * to be worth a rule each. Each other unit has the tensors of one path. */
 static void list_units(struct searcher *s)
 {
     const struct gcb_layout *layout = s->config->layout;
@@ -404,7 +406,7 @@ static void list_units(struct searcher *s)
     for (size_t i = 0; i < layout->count; i++) {
         const size_t tensor = layout->messages[i].pieces[0].tensor;
         const char *path = gcb_source_tensor(s->config->source, tensor)->path;
-        const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_name);
+        const char **found = bsearch(&path, s->paths, s->path_count, sizeof(*s->paths), by_path);
 
         s->unit_of[tensor] = (size_t)(found - s->paths);
         elements[s->unit_of[tensor]] += layout->messages[i].count;
@@ -615,8 +617,8 @@ static void divide_budget(struct searcher *s, bool *met, double *slope)
 
 /* Measures the candidates on the messages of a layout, and divides the budget. *met and *slope are
  * those of divide_budget; *met is false after an interruption. */
-static int measure(struct searcher *s, const struct gcb_layout *layout, bool *met, double *slope,
-                   bool *interrupted)
+static int measure_and_divide(struct searcher *s, const struct gcb_layout *layout, bool *met,
+                              double *slope, bool *interrupted)
 {
     struct gcb_method *methods = gcb_must_array(s->candidate_count, sizeof(*methods));
     int err;
@@ -634,18 +636,18 @@ static int measure(struct searcher *s, const struct gcb_layout *layout, bool *me
     return err;
 }
 
-/* Measures the candidates like measure(), on a part of the input, or on all of a small input. */
-static int measure_part(struct searcher *s, bool *met, double *slope, bool *interrupted)
+/* Calls measure_and_divide for a sample of the input, or for all of a small input. */
+static int measure_sample(struct searcher *s, bool *met, double *slope, bool *interrupted)
 {
     struct gcb_sample sample;
     int err;
 
     if (gcb_layout_elements(s->config->layout) <= GCB_CHOOSE_SAMPLE)
-        return measure(s, s->config->layout, met, slope, interrupted);
+        return measure_and_divide(s, s->config->layout, met, slope, interrupted);
     err = gcb_sample_every_tensor(&sample, s->config->source, s->config->layout, GCB_CHOOSE_SAMPLE,
                                   s->diag);
     if (!err)
-        err = measure(s, &sample.layout, met, slope, interrupted);
+        err = measure_and_divide(s, &sample.layout, met, slope, interrupted);
     gcb_sample_fini(&sample);
     return err;
 }
@@ -730,8 +732,8 @@ struct tuning {
     size_t best;                /* index of the version to write */
 };
 
-/* Makes the versions of the policy. For a limit on the error, each version has smaller messages
- * than the version before it. For a limit on the size, each version has larger messages. */
+/* Makes the versions of the policy. For a limit on the error, the messages get smaller from version
+ * to version; for a limit on the size, larger. A setting at an end of its line stays. */
 static int scale_methods(struct searcher *s, struct tuning *t, bool on_error)
 {
     const size_t tensors = gcb_source_count(s->config->source);
@@ -817,8 +819,8 @@ static int write_policy(struct searcher *s, struct gcb_policy *out, bool *interr
 
 /* ---- the whole search ---- */
 
-/* True if the choice of settings is almost as good as `before`. NEAR is squared for a limit on
- * bytes, because the errors are sums of squares. */
+/* True if the settings chosen now are almost as good as the settings whose sums are `before`. NEAR
+ * is squared for a limit on bytes, because the errors are sums of squares. */
 static bool is_near(const struct searcher *s, const struct gcb_allot_option *before)
 {
     const struct gcb_allot_option now = gcb_allocated(s->units, s->count);
@@ -851,13 +853,13 @@ static int search(struct searcher *s, struct gcb_policy *out, bool *interrupted)
     list_units(s);
     err = add_candidates(s);
     if (!err)
-        err = measure_part(s, &met, &slope, interrupted);
+        err = measure_sample(s, &met, &slope, interrupted);
     if (err || !met)
         return err;
     keep_few(s, slope);
     err = add_fine(s);
     if (!err)
-        err = measure(s, s->config->layout, &met, &slope, interrupted);
+        err = measure_and_divide(s, s->config->layout, &met, &slope, interrupted);
     if (err || !met)
         return err;
     simplify(s, &met, &slope);

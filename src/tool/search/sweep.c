@@ -94,7 +94,8 @@ static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, str
         const size_t n = strcspn(p, ",");
 
         if (!copy_text(text, p, n))
-            return gcb_invalid(diag, "--vary %s: a value is empty or too long", v->key);
+            return gcb_invalid(diag, "--vary %s: a value is empty or longer than %d bytes", v->key,
+                               GCB_VARY_TEXT - 1);
         err = add_value(out, v, text, diag);
         p += n;
     } while (!err && *p++ == ',');
