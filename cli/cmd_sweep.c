@@ -824,8 +824,10 @@ static void mix_tallies(struct sweep *c)
         const struct gcb_match_search *s = search_of(c, i);
         struct gcb_tally *t = &c->result.totals[i].tally;
 
-        if (s && s->goal->workers)
+        if (s && s->goal->workers) {
             t->error_of_mean = s->found.value;
+            t->mean_known = s->line.seen_count > 0;
+        }
         c->own[i] = *t;
         if (s)
             gcb_match_mix_tally(t, s);

@@ -68,6 +68,9 @@ check "which is named" grep -q '"match_by": *"levels"' "$out"
 run sweep --match error_of_mean=0.2,workers=2 --method qsgd --step 400 --format json "$sample"
 exits 0
 check "the error of the mean is that of replay" python3 "$here/check_sweep_mean.py" "$GCBENCH" "$out" --step 400 "$sample"
+run sweep --match error_of_mean=1e-9,workers=2 --method topk --step 400 --format json "$sample"
+exits 0
+check "a setting without any error meets a limit on the error of the mean" grep -q '"match_reached": *true' "$out"
 fails 2 "say of how many workers: error_of_mean=0.2,workers=16" sweep --match error_of_mean=0.2 --method qsgd "$sample"
 run sweep --match error_of_mean=0.2,workers=0 --method qsgd "$sample"
 exits 2

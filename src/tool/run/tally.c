@@ -191,7 +191,7 @@ static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field f
         {GCB_FIELD_RATIO, gcb_tally_ratio(t)},
         {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits(t)},
         {GCB_FIELD_DENSITY, gcb_tally_density(t)},
-        {GCB_FIELD_ERROR_OF_MEAN, t->error_of_mean > 0.0 ? t->error_of_mean : (double)NAN},
+        {GCB_FIELD_ERROR_OF_MEAN, t->mean_known ? t->error_of_mean : (double)NAN},
         {GCB_FIELD_ENCODE_SECONDS, t->encode.seconds},
         {GCB_FIELD_DECODE_SECONDS, t->decode.seconds},
         {GCB_FIELD_ENCODE_GBPS, gcb_tally_gbps(t, &t->encode)},

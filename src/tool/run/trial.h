@@ -59,8 +59,9 @@ struct gcb_tally {
     };
     /* number of different pairs of step and worker; only gcb_run_total_add counts them */
     uint64_t exchanges;
-    /* error of all workers' mean (src/tool/replay/mean.h); only `sweep` sets it; 0: unknown */
+    /* error of all workers' mean (src/tool/replay/mean.h), if mean_known; only `sweep` sets both */
     double error_of_mean;
+    bool mean_known;
     double nominal_bits, entropy0_bits; /* sums over all elements */
     double asked;                       /* sum over elements of the density asked for */
     union {
@@ -84,9 +85,9 @@ struct gcb_tally {
 };
 
 /* Adds the sums of `other` to t, except `exchanges`, and except `launches` if `other` follows.
- * Leaves error_of_mean and `follows` alone. `dtype` becomes the type of the first message. `stop`,
- * `sum_stop`, `sum_messages`, `group` and `clock_mhz` become the worst, least, largest or lowest of
- * both values, as their comments say. */
+ * Leaves error_of_mean, mean_known and `follows` alone. `dtype` becomes the type of the first
+ * message. `stop`, `sum_stop`, `sum_messages`, `group` and `clock_mhz` become the worst, least,
+ * largest or lowest of both values, as their comments say. */
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
 /* Sets the times of a message, and why measuring stopped, from samples[0..GCB_TIMED). If the count

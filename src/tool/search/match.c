@@ -282,6 +282,7 @@ static int measure_means(struct rounds *r, struct gcb_run_result *result, struct
             continue;
         err = goal->mean->measure(goal->mean->ctx, &total->tally.error_of_mean, &r->methods[i],
                                   goal->workers, &own);
+        total->tally.mean_known = err == 0;
         if (err == GCB_E_NOMEM)
             return gcb_diag_set(diag, err, "%s", own.text);
         if (err == 1) {
