@@ -130,8 +130,8 @@ extern const char *const gcb_stage_names[GCB_STAGE_NAMES];
  * false if that stage is plain already, or if the result is not valid. */
 bool gcb_compose_without(struct gcb_method *out, const struct gcb_method *from,
                          enum gcb_stage_name stage);
-/* Writes the parameters of a stage, such as "transform=dct,chunk=64", cut to `size` bytes. Returns
- * out. */
+/* Writes the parameters of a stage, such as "transform=dct,chunk=64", cut to `size` bytes. The
+ * chunk is written only with a transform. Returns out. */
 char *gcb_compose_stage(char *out, size_t size, const struct gcb_method *m,
                         enum gcb_stage_name stage);
 
@@ -168,8 +168,7 @@ struct gcb_choice {
     /* The result. `searches` now has `count` results: one for each method and goal, unless the
      * method was left out for the goal; then at most one composition for each goal. */
     size_t composed; /* number of compositions at the end of `searches` */
-    /* without_count results: the compositions again, each with one stage replaced by the plain
-     * one */
+    /* results of the compositions again, each with one stage replaced by the plain stage */
     struct gcb_match_search *without;
     struct gcb_choice_stage {
         const struct gcb_match_goal *goal; /* goal of the composition */
@@ -196,9 +195,8 @@ bool gcb_choice_composes(const struct gcb_choice *c, size_t family);
 /* True if c->searches[search] is a composition. */
 bool gcb_choice_composed(const struct gcb_choice *c, size_t search);
 
-/* Returns what a stage of a composition earns: the bytes of c->without[k] (for a limit on the size:
- * its error), divided by those of the composition. NAN: with the plain stage the goal is not
- * met. */
+/* Returns what a stage of a composition earns: the cost of c->without[k] (gcb_match_cost), divided
+ * by the cost of the composition. NAN: with the plain stage the goal is not met. */
 double gcb_choice_earns(const struct gcb_choice *c, size_t k);
 
 /* Adds to a summary row of `sweep --match` whether c->searches[search] is a composition, and what

@@ -9,7 +9,7 @@
 
 /* A fixed threshold suits only gradients of the same magnitude. So the cost of a composition with a
  * threshold is multiplied by this factor when compositions are compared. */
-#define THRESHOLD_EARNS 1.02
+#define THRESHOLD_WEIGHT 1.02
 #define CHUNK_LEAST 8
 #define CHUNK_MOST 16384
 #define CHUNK_USUAL 64 /* chunk size that replaces 0 when a change needs chunks */
@@ -119,7 +119,7 @@ bool gcb_compose_related(const struct gcb_method *a, const struct gcb_method *b)
     return x.transform == y.transform && x.values == y.values && x.bits == y.bits;
 }
 
-/* True if compositions differ at most in the index coder. */
+/* True if two compositions differ at most in the index coder. */
 static bool is_alike(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct composition x = of_method(a), y = of_method(b);
@@ -153,7 +153,7 @@ static void add_composition(struct gcb_descent *d, size_t family, struct composi
         return;
     gcb_descent_add(d, family, &method, NULL, parent);
     if (d->count > count && c.select == GCB_SELECT_THRESHOLD)
-        d->searches[count].weight = THRESHOLD_EARNS;
+        d->searches[count].weight = THRESHOLD_WEIGHT;
 }
 
 /* Adds a composition that was made by a change of setting `from`. */

@@ -53,8 +53,8 @@ double gcb_match_sum(const struct gcb_match_goal *goal, double value);
  * Searches a line of settings (src/tool/search/rate.h) for the best setting that meets a goal: the
  * smallest messages for a limit on the error, the largest for a limit on the size. First it
  * measures a grid. Then it bisects between a setting that meets the goal and its neighbour that
- * does not, until the two are adjacent, or the value is within a thousandth of the target. A search
- * ends in any case before it has more than GCB_LINE_SEEN points.
+ * does not, until the two are adjacent, or the setting that meets the goal is within a thousandth
+ * of the target. A search ends in any case before it has more than GCB_LINE_SEEN points.
  *
  * The setting found is the best one if the figure is monotonic along the line. The search reports
  * whether all values measured are monotonic; if not, there may be better settings. If no setting

@@ -15,9 +15,9 @@
  * Values of a parameter, as users write them: "KEY=v1,v2,..." or "KEY=LO..HI/COUNT". The range has
  * equal steps. With `log` after COUNT, it has equal steps of the logarithm: of the complement, if
  * the parameter has one, because a density (1 - theta) spans decades. The ends are used as written,
- * and LO may be greater than HI. Values between the ends are rounded: of a whole number, to
- * whole numbers; of a real number, to five significant digits if they are from 1e-11 to 1e5. Equal
- * values appear once.
+ * and LO may be greater than HI. If the parameter is a whole number, values between the ends are
+ * rounded to whole numbers. Otherwise, values from 1e-11 to 1e5 are rounded to five significant
+ * digits. Equal values appear once.
  */
 struct gcb_vary {
     char key[GCB_VARY_TEXT];
