@@ -63,7 +63,8 @@ struct gcb_plot {
      * in the order of the files. */
     int (*compare)(const void *a, const void *b);
     enum gcb_field columns[GCB_PLOT_FIELDS]; /* columns of the data; none: `add` writes the data */
-    /* Writes further variables for the script, or all data; may be NULL. */
+    /* Makes or ranks series, or writes further variables for the script, or all data; may be
+     * NULL. */
     void (*add)(struct gcb_plot_page *page);
 };
 
@@ -73,7 +74,9 @@ const struct gcb_plot *gcb_plot_at(size_t i);
 /* Finds a plot by name. The name need not end with NUL. If no plot has this name, returns NULL and
  * sets diag to GCB_E_INVALID with a suggestion. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
-#define GCB_PLOT_PAGES 32 /* most pages of a plot; rows of further pages are left out */
+/* Most pages of a plot, counted before pages without two values of `axis` are dropped. Rows of
+ * further pages are left out. */
+#define GCB_PLOT_PAGES 32
 /* Returns the number of pages that the rows make; 0 if rows that the plot needs are missing. */
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
 
@@ -110,7 +113,7 @@ struct gcb_plot_drawing {
     bool drawn; /* the image is complete */
 };
 /*
- * Draws a page. With GCB_PLOT_TEXT the image is letters for a terminal, 79 columns wide. If gnuplot
+ * Draws a page. With GCB_PLOT_TEXT the image is text for a terminal, 79 columns wide. If gnuplot
  * is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), *out still has the script and the data.
  * After another failure *out may be empty. Release *out with gcb_plot_drawing_fini in any case.
  */

@@ -55,7 +55,8 @@ const struct gcb_plot_record *gcb_plot_env_of(const struct gcb_plot_data *data, 
 const char *gcb_plot_text(const struct gcb_plot_record *row, enum gcb_field field);
 double gcb_plot_real(const struct gcb_plot_record *row, enum gcb_field field);
 
-/* Returns the part of a path after the last '/', or the whole path if it ends with '/'. */
+/* Returns the part of a path after the last '/', or the whole path if it has no '/' or ends with
+ * '/'. */
 const char *gcb_plot_base_name(const char *path);
 
 /* Returns the first row of a page, which identifies the page; NULL if there is no such page. Pages
@@ -124,7 +125,8 @@ struct gcb_plot_series *gcb_plot_set_name(struct gcb_plot_set *set, const char *
  * ranks. If the other series need them, they get at least most / 2 names. Sets the styles. Sorts
  * the series: first those with names, with the baselines last, then those without. */
 void gcb_plot_set_choose(struct gcb_plot_set *set, size_t most);
-/* Most names of a legend. It has twelve entries, and the last one counts the other series. */
+/* Most names in a legend. A legend has twelve entries, and the last one counts the series without
+ * names. */
 #define GCB_PLOT_NAMED 11
 void gcb_plot_set_fini(struct gcb_plot_set *set); /* zeroed is fine */
 

@@ -164,7 +164,7 @@ void gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row 
     kind->count++;
 }
 
-static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+static int take_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     (void)diag;
     gcb_plot_data_row(ctx, row);
@@ -174,7 +174,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag)
 {
     gcb_plot_data_begin(data);
-    return gcb_results_read(NULL, path, KEPT, visit, data, diag);
+    return gcb_results_read(NULL, path, KEPT, take_row, data, diag);
 }
 
 const char *gcb_plot_base_name(const char *path)

@@ -63,7 +63,7 @@ static size_t rank_setting(struct gcb_plot_series *s, const struct gcb_plot_reco
 
 /* Adds the last figures of each setting to the label of its series. If some settings have several
  * rows, drops the series with one row. */
-static void name_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
+static void label_settings(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     bool several = false;
     size_t kept = 0;
@@ -120,7 +120,7 @@ void gcb_plot_add_history(struct gcb_plot_page *page)
     struct gcb_plot_cases rows;
 
     gcb_plot_cases_of(&rows, page, by_date);
-    name_settings(&page->set, &rows);
+    label_settings(&page->set, &rows);
     GCB_PLOT_COLUMNS(page, "name", "series", "run", "ratio_change", "speed_change", "ratio",
                      GCB_PLOT_FIELD(ENCODE_GBPS), GCB_PLOT_FIELD(REL_L2));
     for (size_t s = 0; s < page->set.count; s++)
@@ -138,7 +138,7 @@ static const char *label_of(const struct gcb_plot_record *t)
 
 /* Orders rows by method, step and quality. Methods come in any order, because only the rows of one
  * method must be together. */
-static int by_step(const void *a, const void *b)
+static int compare_training(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
                                  *y = *(const struct gcb_plot_record *const *)b;
@@ -151,7 +151,7 @@ static int by_step(const void *a, const void *b)
 }
 
 /* Returns the index after the last row with the step and method of row `at`. Rows are in the order
- * of by_step. */
+ * of compare_training. */
 static size_t end_of_step(const struct gcb_plot_cases *rows, size_t at)
 {
     const struct gcb_plot_record *first = rows->items[at];
@@ -171,8 +171,8 @@ static double median(const struct gcb_plot_cases *rows, size_t from, size_t to)
 }
 
 /* Makes a series of each method. A method with a higher quality at its last step ranks first. Rows
- * are in the order of by_step. */
-static void name_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
+ * are in the order of compare_training. */
+static void add_methods(struct gcb_plot_set *set, const struct gcb_plot_cases *rows)
 {
     struct gcb_plot_series *s = NULL;
 
@@ -216,8 +216,8 @@ void gcb_plot_add_training(struct gcb_plot_page *page)
     struct gcb_plot_cases rows;
     char what[256];
 
-    gcb_plot_cases_of(&rows, page, by_step);
-    name_methods(&page->set, &rows);
+    gcb_plot_cases_of(&rows, page, compare_training);
+    add_methods(&page->set, &rows);
     snprintf(what, sizeof(what), "%.100s, %.0f workers", first->network, first->workers);
     if (!isnan(first->seconds))
         gcb_append(what, sizeof(what), ", links of %g Gb/s", first->bandwidth);

@@ -31,7 +31,7 @@ static const struct {
 } marks[MARKS] = {{7, 6}, {5, 4}, {9, 8}, {13, 12}, {11, 10}, {15, 14}, {3, 2}};
 
 /* Methods with looks of their own, in the order of looks. A new method goes to the end, so that the
- * others keep their looks. */
+ * methods before it keep their looks. */
 static const char *const methods[] = {
     "topk",       "fft",         "qsgd",     "dgc",        "terngrad",     "range",    "sbc",
     "stc",        "demo",        "redsync",  "randomk",    "qgz",          "powersgd", "signsgd",

@@ -36,8 +36,8 @@ static int by_magnitude(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* True if a `histogram` row of this run has values of the setting's error, or of the input if
- * `spec` is empty. Rows of `inspect` have no `of`; they are of the input. */
+/* True if a `histogram` row is of the run `env`, and counts errors of the setting `spec`, or values
+ * of the input if `spec` is empty. Rows of `inspect` have no `of`; they are of the input. */
 static bool is_bin_of(const struct gcb_plot_record *row, size_t env, const char *spec)
 {
     const char *of = *row->of ? row->of : "input";

@@ -11,7 +11,7 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/rows/number.h"
 
-#define FEW 8      /* if there are no more ways, baselines not counted, OTHER ways get names too */
+#define FEW 8      /* up to this many ways, baselines not counted, OTHER ways get names too */
 #define ALIKE 1.05 /* errors and times that differ by less than this factor count as equal */
 
 /* Why a way gets or lacks a name in the legend; the best reason for a name is first. A place is a
@@ -47,7 +47,7 @@ static double place_of(const struct gcb_plot *plot, const struct gcb_plot_record
 }
 
 /* Orders rows by place, then by time. */
-static int by_seconds(const void *a, const void *b)
+static int by_place_and_time(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
                                  *y = *(const struct gcb_plot_record *const *)b;
@@ -79,14 +79,14 @@ static void add_row(struct ways *ways, const struct gcb_plot_record *x, double b
     gcb_plot_cases_add(&w->rows, x);
 }
 
-/* Collects the page's rows by way. Rows at one place of the axis follow each other, the fastest
- * first. */
+/* Sorts the page's rows, so that the first row of each place is the fastest, and collects the rows
+ * by way. */
 static void collect(struct ways *ways, const struct gcb_plot_page *page)
 {
     struct gcb_plot_cases all;
     double best = 0.0;
 
-    gcb_plot_cases_of(&all, page, by_seconds);
+    gcb_plot_cases_of(&all, page, by_place_and_time);
     for (size_t i = 0; i < all.count; i++) {
         if (i == 0 || place_of(ways->plot, all.items[i]) != place_of(ways->plot, all.items[i - 1]))
             best = all.items[i]->seconds;
@@ -155,7 +155,7 @@ static enum worth worth_of(const struct ways *ways, size_t i)
 
 /* Makes a series of each way, ranked by worth. Among ways of equal worth, the kinds of errors take
  * turns. */
-static void name_ways(struct gcb_plot_set *set, struct ways *ways)
+static void add_series(struct gcb_plot_set *set, struct ways *ways)
 {
     size_t count = 0;
 
@@ -228,7 +228,7 @@ void gcb_plot_add_ways(struct gcb_plot_page *page)
     struct ways ways = {.plot = page->plot};
 
     collect(&ways, page);
-    name_ways(&page->set, &ways);
+    add_series(&page->set, &ways);
     put_heading(page);
     GCB_PLOT_COLUMNS(page, "kind", "series", "baseline", "place", "seconds",
                      GCB_PLOT_FIELD(CODING_SECONDS), GCB_PLOT_FIELD(NETWORK_SECONDS),

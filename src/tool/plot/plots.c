@@ -151,8 +151,9 @@ static double cost_of(const struct gcb_plot_record *c)
     return isnan(matched) ? own : matched;
 }
 
-/* Methods that meet the target come first, in the order of their cost. */
-static int cheaper(const void *a, const void *b)
+/* Orders cases: those that meet the target come first. Within each of the two groups, the cheaper
+ * case comes first. */
+static int by_target_and_cost(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
                                  *y = *(const struct gcb_plot_record *const *)b;
@@ -192,7 +193,7 @@ static size_t facet_of(const struct gcb_plot_record *c)
 }
 
 /* Orders cases by compression ratio, then by encoding speed. */
-static int by_ratio(const void *a, const void *b)
+static int by_ratio_and_speed(const void *a, const void *b)
 {
     const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
                                  *y = *(const struct gcb_plot_record *const *)b;
@@ -275,8 +276,8 @@ static void add_kernels(struct gcb_plot_page *page)
 
 /* ---- compaction ---- */
 
-/* True if the row is of tensors in their order, or of a DCT of shuffled elements in tiles that
- * are not `1x64`. More series than eleven would have no names. */
+/* True if the row is of tensors that were not shuffled, or of a DCT of shuffled elements in tiles
+ * that are not `1x64`. With all rows there would be more series than names (GCB_PLOT_NAMED). */
 static bool is_compaction(const struct gcb_plot_record *row)
 {
     return !*row->shuffle || (strcmp(row->shuffle, "elements") == 0 &&
@@ -401,7 +402,7 @@ static const struct gcb_plot plots[] = {
         .runs = GCB_PLOT_ONE_RUN,
         .page = RUN,
         .series = GCB_PLOT_APART,
-        .compare = by_ratio,
+        .compare = by_ratio_and_speed,
         .add = add_facets,
     },
     {
@@ -412,7 +413,7 @@ static const struct gcb_plot plots[] = {
         .is_wanted = has_match,
         .page = {F(FILE), F(SCOPE), F(MATCH_FIELD), F(MATCH_TARGET)},
         .series = GCB_PLOT_APART,
-        .compare = cheaper,
+        .compare = by_target_and_cost,
         .columns = {F(MATCH_REACHED), F(MATCH_BITS), F(MATCH_ERROR), F(MATCH_RATIO),
                     F(BITS_PER_ELEMENT), F(REL_L2), F(RATIO), F(COSINE), F(SPEC)},
         .add = add_target,
