@@ -105,7 +105,7 @@ size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
 /* Writes a number to `out` (32 bytes) as tables show a field with this `show`, without a limit on
  * its width; "-" if the number is not finite, or is 10 or more for GCB_SHOW_COSINE. A
- * GCB_SHOW_SIZE must be finite. Returns out. */
+ * size (GCB_SHOW_SIZE) must be finite. Returns out. */
 char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields for one kind of times: of encoding, decoding, sums, or a kernel. GCB_FIELD_NONE: this

@@ -52,7 +52,7 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
         return 0;
     r->number++;
     if (n > GCB_RESULTS_LINE)
-        return fail(r, GCB_E_CORRUPT, "longer than any row of results", diag);
+        return fail(r, GCB_E_CORRUPT, "longer than 64 MiB, the limit of a row", diag);
     if (c == EOF)
         return fail(r, GCB_E_CORRUPT, "incomplete line: no newline at its end", diag);
     if (n == 0)

@@ -45,7 +45,7 @@ void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value)
     gcb_json_set(row->json, gcb_field_name(field), value);
 }
 
-/* Makes a text that `escape` has escaped. */
+/* Makes a JSON string of the text, which `escape` escapes; JSON's null if `text` is NULL. */
 static json_t *make_text(const char *text, char *(*escape)(char *out, size_t size, const char *s))
 {
     json_t *value;

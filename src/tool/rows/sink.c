@@ -81,9 +81,9 @@ static void write_value(FILE *f, const json_t *value)
 
 /* ---- csv and tsv ---- */
 
-/* Writes a text as csv or tsv. Escapes it again, because `merge` copies rows from files, whose texts
- * may hold newlines and tabs. A text that begins like a formula gets an apostrophe in front, because
- * spreadsheets would run it. */
+/* Writes a text as csv or tsv. Escapes the text again, because `merge` copies rows from files,
+ * whose texts may hold newlines and tabs. A text that begins like a formula gets an apostrophe in
+ * front, because spreadsheets would run the formula. */
 static void write_text(FILE *f, const char *value, char separator)
 {
     const size_t size = 4 * strlen(value) + 1;
