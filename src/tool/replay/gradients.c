@@ -8,8 +8,9 @@
 
 /* ---- choosing tensors ---- */
 
-/* If the tensors exceed the limit of elements: only the first rows of a tensor with more than
- * 1 / LARGE of the limit are taken. Smaller tensors are taken whole or not at all. */
+/* If the tensors have more elements than take_tensors may take (`most`), only the first rows of a
+ * tensor with more than most / LARGE elements are taken. Other tensors are taken whole or not at
+ * all. */
 #define LARGE 16
 
 /*
@@ -121,11 +122,11 @@ static int read_worker(const struct gcb_gradients *g, struct gcb_source *source,
         if (gcb_source_tensor(source, first) != t->tensor)
             continue;
         i = gcb_replay_message_at(plan, step, worker, j)->pieces[0].tensor;
-        if (t->count == t->tensor->count)
+        if (t->count == t->tensor->count) {
             err = gcb_source_read(source, i, out + t->offset, diag);
-        else if (gcb_source_has_parts(source, i))
+        } else if (gcb_source_has_parts(source, i)) {
             err = gcb_source_read_part(source, i, 0, t->count, out + t->offset, diag);
-        else {
+        } else {
             err = gcb_source_read(source, i, room, diag);
             if (!err)
                 memcpy(out + t->offset, room, t->count * sizeof(*out));

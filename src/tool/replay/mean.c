@@ -23,7 +23,7 @@ struct team {
     const struct gcb_gradients *g;
     const struct gcb_mean_config *config;
     unsigned workers; /* workers that take part */
-    unsigned stated;  /* workers as told to the exchanges; more only in gcb_mean_reduced */
+    unsigned stated;  /* workers that exchanges count on; in gcb_mean_reduced more than `workers` */
     struct traffic *sent;
 
     /* set by open_team: */
@@ -70,8 +70,8 @@ static void on_round(void *ctx, unsigned round, const struct gcb_round *sent, ui
 
 /* ---- opening the exchanges ---- */
 
-/* Divides the gradient into messages: one for each tensor if `apart`, else buckets of whole
- * tensors. */
+/* Divides the gradient into messages: one for each tensor if `apart`, else buckets of tensors, none
+ * of which is split between buckets. */
 static void divide(struct team *t, bool apart)
 {
     for (size_t k = 0; k < t->g->tensor_count; k++) {

@@ -94,7 +94,8 @@ struct gcb_mean {
     double second_error; /* error of encoding sums again, relative to the sums; NAN: not done */
     /* The error of an all-reduce over the error of an all-gather of the same method. It is above 1
      * if all workers have to take the largest of their scales. It is 1 where this is not measured:
-     * for other collectives, one worker, baselines, and methods without gcb_mean_averages. */
+     * for other collectives, one worker, baselines, and methods for which gcb_mean_averages
+     * is false. */
     double shared;
     /*
      * Bytes for each element of the gradient. In an all-gather or an all-reduce: the bytes that a
@@ -118,9 +119,8 @@ bool gcb_mean_averages(const struct gcb_method *method);
  * For a method that rounds each element by itself, the error shrinks with n as far as the workers'
  * gradients differ. The error also grows with the shared scale: mean->shared grows by the same
  * factor each time the number of workers doubles. If `measured` is 1, the error neither shrinks nor
- * grows. mean->second_error, and the error of all other methods, stay. In a ring or
- * tree the error depends only on the sums: more workers encode more sums, each with the same
- * relative error.
+ * grows. mean->second_error, and the error of all other methods, stay. In a ring or tree the error
+ * depends only on the sums: more workers encode more sums, each with the same relative error.
  */
 double gcb_mean_among(const struct gcb_method *method, const struct gcb_mean *mean, double signal,
                       double noise, double measured, double n, double each);
@@ -155,8 +155,8 @@ struct gcb_cost gcb_cost_scale(struct gcb_cost c, double by);
  * Times an exchange of the first step, after an exchange that is not timed. *out has the seconds
  * for each element. The exchange has as many workers as `g`, but at least two; if `g` has only one
  * worker, both have its gradients. The times are the CPU time of worker 0's thread, which other
- * programs do not change much. Returns 0, GCB_E_NOMEM, or an error of the exchange; *out is not
- * valid after an error.
+ * programs do not change much. Returns 0, GCB_E_NOMEM, or an error of the exchange. After an error
+ * *out is not valid.
  */
 int gcb_mean_time(struct gcb_cost *out, const struct gcb_gradients *g,
                   const struct gcb_mean_config *config, const struct gcb_method *method,

@@ -169,7 +169,7 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
 
 /* Fills the norms and the contraction of a step, and updates the sums for the bound of the
  * residual. `sent`: the step has a message. */
-static void add_workers(struct run *run, struct gcb_replay_step *step, bool sent)
+static void add_norms(struct run *run, struct gcb_replay_step *step, bool sent)
 {
     const uint32_t workers = run->state.workers;
     double gradient = 0.0, residual = 0.0, lost = 0.0;
@@ -230,7 +230,7 @@ static void add_step(struct run *run, struct gcb_replay_step *step)
     f->union_density = sent ? share(added->touched, tally->elements / run->state.workers) : NAN;
     f->cumulative_error = sqrt(ratio(added->drift, added->owed));
     measure_staleness(f, run);
-    add_workers(run, step, sent);
+    add_norms(run, step, sent);
     add_traffic(&run->traffic, &added->traffic);
     total->steps++;
     total->figures = *f;
@@ -299,7 +299,8 @@ static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gc
 
 /* ---- replaying the steps ---- */
 
-/* Zeroes the sums of the step, except the windows, which last until the next message. */
+/* Starts the sums of a step: sets its number, and zeroes all else except the windows, which last
+ * until the next message. */
 static void clear_step(struct run *run, const struct gcb_replay_step *step)
 {
     struct gcb_replay_norms *workers = run->step.workers;

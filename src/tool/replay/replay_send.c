@@ -274,7 +274,7 @@ static int end_worker(struct sending *job, struct gcb_diag *diag)
     job->encoded = gcb_exchange_input(job->exchange);
     memset(s->decoded, 0xff, n * sizeof(float)); /* an element left unwritten stays NaN */
     err = gcb_exchange_conclude(job->exchange, job->w ? NULL : s->update, s->decoded, diag);
-    if (job->w)
+    if (!err && job->w)
         gcb_exchange_learn_update(job->exchange, s->update);
     if (!err)
         err = tally_message(job, diag);
