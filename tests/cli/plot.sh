@@ -74,6 +74,13 @@ rc=$?
 exits 1
 says "did not finish the image"
 check "no cut image is left" test ! -e "$tmp/cut/o/rate-distortion.svg"
+# A text image without a newline at its end.
+printf '#!/bin/sh\nprintf "one\\ntwo" >"${2%%.gp}.txt"\n' >"$tmp/cut/gnuplot"
+last="plot of a text without a last newline"
+PATH=$tmp/cut:$PATH "$GCBENCH" plot -q --terminal --only rate-distortion "$tmp/c.json" >"$out" 2>"$err"
+rc=$?
+exits 0
+prints "two"
 
 command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-nox)"
 

@@ -257,7 +257,8 @@ static void trim(struct gcb_plot_text *text)
         empty = 0;
         memmove(to, line, n);
         to += n;
-        *to++ = '\n';
+        if (to < next) /* false only for a last line without a newline, if nothing was removed */
+            *to++ = '\n';
     }
     *to = '\0';
     text->size = (size_t)(to - text->bytes);
