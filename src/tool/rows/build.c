@@ -29,7 +29,8 @@ static bool read_notes(char out[2 * ID_BYTES + 1], const unsigned char *p, size_
         total = content + padded(note.n_descsz);
         if (total > size)
             return false;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= ID_BYTES) {
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= ID_BYTES &&
+            note.n_namesz == sizeof("GNU") && memcmp(p + sizeof(note), "GNU", sizeof("GNU")) == 0) {
             for (size_t i = 0; i < note.n_descsz; i++)
                 snprintf(out + 2 * i, 3, "%02x", p[content + i]);
             return true;
