@@ -23,7 +23,7 @@ struct team {
     const struct gcb_gradients *g;
     const struct gcb_mean_config *config;
     unsigned workers; /* workers that take part */
-    unsigned stated;  /* workers that exchanges count on; in gcb_mean_reduced more than `workers` */
+    unsigned stated;  /* workers that exchanges are told; gcb_mean_reduced: more than `workers` */
     struct traffic *sent;
 
     /* set by open_team: */
@@ -271,8 +271,8 @@ struct errors {
 /* Step s numbers its draws from s * DRAWS_OF_STEP, so that steps have different draws. */
 #define DRAWS_OF_STEP 1000
 
-/* Exchanges a step in each draw, and adds its errors, unless its mean is 0. `drift` is scratch of
- * g->count elements. Returns 0, 1 after a stop, or an error. */
+/* Exchanges a step once for each draw, and adds the step's errors, unless its mean is 0. `drift` is
+ * scratch of g->count elements. Returns 0, 1 after a stop, or an error. */
 static int draw_step(struct team *t, size_t step, float *drift, struct errors *errors,
                      struct gcb_diag *diag)
 {
