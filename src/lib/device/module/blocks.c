@@ -105,8 +105,8 @@ static int blocks_sum(const void *state, const struct gcb_cuda_payloads *p, floa
     return gcb_cuda_blocks_sum(stream, out_dev, base->env.count, how_of(state), p);
 }
 
-/* True if the kernels' parameters are equal. These have no padding. The random streams are not
- * among them, because each message has its own streams. */
+/* True if the kernels' parameters, a struct without padding, are equal. Random streams are not
+ * among the parameters, because each message has its own streams. */
 static bool blocks_alike(const void *state, const void *other)
 {
     return memcmp(how_of(state), how_of(other), sizeof(struct gcb_cuda_blocks)) == 0;

@@ -60,7 +60,7 @@ static void sparse_fini(void *state)
  *
  * An encoder's scratch has parts for the selection, the values, the positions and the transform. A
  * decoder's has parts for the payload's lists and the transform. In both, padded elements are last.
- * These functions return the offset of a part.
+ * Functions whose names end in _at return the offset of a part.
  */
 
 static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
