@@ -95,8 +95,8 @@ struct visit {
     struct gcb_share share[MOST_WORKERS + 1];
 };
 
-/* Transforms a group of chunks and calls fn for each. The probe hears of the first worker only,
- * whose share of time in each stage is like that of the others. */
+/* Transforms a group of chunks and calls fn for each chunk. Only worker 0 reports its stages to the
+ * probe, because all workers divide their time alike. */
 static void visit_chunks(const struct gcb_source *from, const struct gcb_fft_chunks *which,
                          gcb_block_fn *fn, void *ctx, struct gcb_share *share)
 {
@@ -202,8 +202,8 @@ bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn
 /* With fewer positions, taking a sample costs more than it saves. */
 #define SAMPLE_FROM 2048
 #define SAMPLED_CHUNKS 64 /* most chunks in a sample */
-/* A message of fewer than SAMPLE_STRIDE * SAMPLED_CHUNKS chunks has one chunk in SAMPLE_STRIDE
- * sampled, rounded up to whole groups. */
+/* Of fewer than SAMPLE_STRIDE * SAMPLED_CHUNKS chunks, about one in SAMPLE_STRIDE is sampled, in
+ * whole groups, and at least one group. */
 #define SAMPLE_STRIDE 8
 
 /* A sample of m values costs time in proportion to m. Because of its error, about n / sqrt(m) more
@@ -228,7 +228,8 @@ struct sampling {
     float *to;
 };
 
-/* Adds evenly spaced values of the chunk. A gcb_block_fn. */
+/* Adds evenly spaced values of the chunk to the sample. A gcb_block_fn that appends nothing to the
+ * share, which is NULL. */
 static void sample_block(void *ctx, struct gcb_share *share, const struct gcb_block *block)
 {
     struct sampling *sampling = ctx;

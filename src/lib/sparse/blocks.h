@@ -45,10 +45,10 @@ static inline void gcb_blocks_count(struct gcb_selection *s, uint64_t segment, u
 
 /*
  * Calls fn for all blocks; those of an array have `length` positions, the last one maybe fewer.
- * Then moves the shares together: sets s->kept and, if s->from.t is not NULL, s->largest. If
- * positions are bins of chunks, s->pair becomes t->coef, which then has only the collected bins.
- * Returns false if fn has appended a value of a chunk that is not finite. An appended value of an
- * array that is not finite sets s->nonfinite instead.
+ * Then moves the shares together, and sets s->kept. If positions are bins of chunks, s->pair
+ * becomes t->coef, which then has only the collected bins. Unless s->from.t is NULL, also sets
+ * s->largest, and reports appended values that are not finite: for chunks by returning false, for
+ * an array by setting s->nonfinite. Otherwise returns true.
  */
 bool gcb_blocks_visit(struct gcb_selection *s, uint64_t length, gcb_block_fn *fn, void *ctx);
 

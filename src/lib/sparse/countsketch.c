@@ -55,6 +55,7 @@ static uint64_t cells_of(const struct countsketch *s)
 static int countsketch_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct countsketch *s = state;
+    const uint64_t spare = MOST_SPARE / s->rows, most = env->count > spare ? env->count : spare;
 
     s->columns = choose_columns(s);
     s->k = gcb_kept_of(1.0 - s->theta, env->count);
@@ -66,10 +67,9 @@ static int countsketch_init(void *state, const struct gcb_codec_env *env, struct
     s->base.round[0] = (struct gcb_reduce_round){GCB_SUM_F32, cells_of(s)};
     if (env->decoding)
         return 0;
-    if (s->columns > env->count && cells_of(s) > MOST_SPARE)
-        return gcb_invalid(diag,
-                           "%" PRIu64 " columns are too many for a tensor of %" PRIu64 " elements",
-                           s->columns, env->count);
+    if (s->columns > most)
+        return gcb_invalid(diag, "columns=%" PRIu64 ": use at most %" PRIu64 " for this tensor",
+                           s->columns, most);
     s->key = gcb_draw_stream(env, &(struct gcb_step){.step = 0}, GCB_DRAW_HASHES) ^ env->seed;
     if (env->workers) /* an exchange passes its own table to contribute */
         return 0;
@@ -124,7 +124,7 @@ struct job {
     const uint8_t *cells; /* estimate: the table, as float32 at any address */
     float *out;           /* estimate, drop: an estimate for each element */
     uint32_t threshold;   /* drop: the k-th largest magnitude, as the bits of a float */
-    uint64_t ties;        /* drop: counts the elements of this magnitude */
+    uint64_t ties;        /* drop: counts the elements whose magnitude is `threshold` */
 };
 
 static struct job make_job(const struct countsketch *s)
@@ -248,7 +248,8 @@ static void estimate_span(void *ctx, uint64_t span)
     }
 }
 
-/* Sets the elements of a span below the threshold to 0, and counts those that equal it. */
+/* Sets the elements of a span whose magnitude is below the threshold to 0, and counts those whose
+ * magnitude equals the threshold. */
 static void drop_span(void *ctx, uint64_t span)
 {
     struct job *job = ctx;

@@ -31,8 +31,8 @@ int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
 uint64_t gcb_block_first(const struct gcb_index_cursor *c, uint64_t done);
 /*
  * Finds the bytes [*p, *end) of the block that begins with position number c->done. Returns 0, or
- * GCB_E_CORRUPT if an offset is above the next or the stream's length, or if the directory
- * contradicts the positions that have been read. So reading in order and reading blocks
+ * GCB_E_CORRUPT if an offset is above the next offset or the stream's length, or if the
+ * directory contradicts the positions that have been read. So reading in order and reading blocks
  * independently give the same positions.
  */
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end);

@@ -136,7 +136,7 @@ static uint64_t choose(const struct filter *f, uint32_t *found, uint64_t n, uint
 }
 
 /* Lists the positions that a decoder keeps in a segment of n, of which `want` were selected.
- * Returns their number. `found` has room for n numbers. */
+ * Returns their number. `found` has room for n numbers, `count` for a byte for each bit. */
 static uint64_t find(const struct filter *f, uint32_t *found, uint64_t n, uint64_t want,
                      uint8_t *count)
 {
@@ -151,15 +151,18 @@ static uint64_t find(const struct filter *f, uint32_t *found, uint64_t n, uint64
 
 /* ---- encoding ---- */
 
-static uint32_t bits_of(unsigned hashes, uint64_t k, uint64_t n)
+/* The number of bits of a filter for k of n positions, so that about half of the bits are set; at
+ * most n. */
+static uint32_t bits_for(unsigned hashes, uint64_t k, uint64_t n)
 {
     const double bits = ceil((double)hashes * (double)k * 1.4426950408889634); /* 1 / ln 2 */
 
     return bits < (double)n ? (uint32_t)bits : (uint32_t)n;
 }
 
-/* Sets the number of hashes and bits for k of n positions, so that at most about the share `fpr` of
- * all others is positive; more if that needs over HASHES_MOST hashes or n bits. */
+/* Sets the policy, and the numbers of hashes and bits for k of n positions, so that about the share
+ * `fpr` of all other positions, or less, is positive. The share is larger if `fpr` needs more than
+ * HASHES_MOST hashes or n bits. */
 static void size_filter(struct filter *f, const struct gcb_bloom_params *p, uint64_t k, uint64_t n)
 {
     const double fpr = p->fpr > 0.0 ? p->fpr : 0.1 * (double)k / (double)n;
@@ -168,7 +171,7 @@ static void size_filter(struct filter *f, const struct gcb_bloom_params *p, uint
     for (f->hashes = 0; share > fpr && f->hashes < HASHES_MOST; share /= 2.0)
         f->hashes++;
     f->hashes += f->hashes == 0;
-    f->bits = bits_of(f->hashes, k, n);
+    f->bits = bits_for(f->hashes, k, n);
     f->policy = (enum gcb_bloom_policy)p->policy;
 }
 
@@ -213,7 +216,7 @@ static int bloom_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     uint32_t *found = c->tables;
 
     if (in->failed || f.policy > GCB_BLOOM_CONFLICT || f.hashes == 0 || f.bits == 0 ||
-        f.bits > c->n || (f.policy != GCB_BLOOM_ALL && f.bits != bits_of(f.hashes, c->kept, c->n)))
+        f.bits > c->n || (f.policy != GCB_BLOOM_ALL && f.bits != bits_for(f.hashes, c->kept, c->n)))
         return GCB_E_CORRUPT; /* if too few bits made all n positive, CONFLICT would take hours */
     c->body = gcb_rbuf_take(in, (f.bits + UINT64_C(7)) / 8);
     if (!c->body)

@@ -18,11 +18,11 @@
  *                 integers, one for each element.
  *   agree=leader  One worker, in turn, sends the positions of its k largest elements, 16 bits at a
  *                 time. The others send zeros, so the sums are the positions.
- *   agree=moment  Like union, but a worker votes by the moving average of its tensors, with their
- *                 residuals.
+ *   agree=moment  Like union, but a worker votes by the moving average of its tensors (residuals
+ *                 included).
  *   agree=sketch  The tensor is cut into rows of `chunk` elements. Each worker sends four sums of
- *                 each row, with random signs that all share. The rows whose sums have the largest
- *                 norm are kept.
+ *                 each row, with random signs that all workers share. The rows whose sums have
+ *                 the largest norm are kept.
  *
  * With quant=ternary, values are -1, 0 or 1 times a scale that all workers share, as in TernGrad: a
  * round finds the scale, and the last round adds integers.
@@ -58,7 +58,7 @@ int gcb_mask_init(struct gcb_sparse *s, struct gcb_diag *diag)
     if (!m)
         return gcb_diag_nomem(diag, sizeof(*m), "a mask");
     if (s->agree == GCB_AGREE_LEADER && count > UINT32_MAX)
-        return gcb_invalid(diag, "agree=leader sends positions in 32 bits");
+        return gcb_invalid(diag, "agree=leader takes at most 4294967295 elements");
     m->q.base.env = s->base.env;
     err = gcb_shared_scale_init(&m->q, 1, count ? count : 1, diag);
     if (err)

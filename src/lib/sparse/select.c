@@ -2,9 +2,9 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Unused floats at the end of `value`, which move it away from `pos`. Positions and values are
- * written in turn. On an AMD EPYC, a message took twice the time if their addresses differed by
- * little more than a power of two. */
+/* Unused floats at the end of `value`: a larger array begins at another distance from `pos`.
+ * Positions and values are written in turn. On an AMD EPYC, a message took twice the time if the
+ * addresses of the two arrays differed by little more than a power of two. */
 #define APART 0x4400u
 
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,

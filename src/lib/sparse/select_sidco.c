@@ -37,7 +37,7 @@ static double logarithm(double x)
 }
 
 /* The mean of exp(t) for t from 0 to u: (exp(u) - 1) / u, or 1 for u = 0. */
-static double mean_power(double u)
+static double mean_of_exp(double u)
 {
     double sum = 0.0, term = 1.0;
 
@@ -45,7 +45,7 @@ static double mean_power(double u)
         return -1.0 / u;
     /* by halves: (e^u - 1) / u = (e^(u/2) + 1) / 2 * (e^(u/2) - 1) / (u/2) */
     if (u < -0.5 || u > 0.5) {
-        const double half = mean_power(u / 2.0);
+        const double half = mean_of_exp(u / 2.0);
 
         return half * (half * u / 4.0 + 1.0);
     }
@@ -128,7 +128,7 @@ static double quantile(enum fit fit, const struct moments *m, double least, doub
         return -mean / shape * (l + log_gamma(shape));
     }
     shape = 0.5 * (excess * excess / variance - 1.0);
-    return least - 0.5 * excess * (excess * excess / variance + 1.0) * l * mean_power(shape * l);
+    return least - 0.5 * excess * (excess * excess / variance + 1.0) * l * mean_of_exp(shape * l);
 }
 
 /* The bits of the threshold, but at least 1 and at most `most`, the bits of the largest
@@ -161,7 +161,7 @@ static uint64_t plan_stages(uint64_t stages, double rest, double *each, double *
     if (stages) {
         const double l = logarithm(rest) / (double)(stages - 1);
 
-        *each = *last = 1.0 + l * mean_power(l);
+        *each = *last = 1.0 + l * mean_of_exp(l);
         return stages - 1;
     }
     for (; *last < FIRST_RATIO; *last /= FIRST_RATIO)

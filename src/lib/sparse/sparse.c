@@ -43,7 +43,7 @@ static const struct gcb_transform *transform_of(const struct gcb_sparse *s)
  * pad. Sets pad=none if no zeros would be appended, so that a message says pad=smooth only if there
  * are zeros. Also sets pad=none if gcb_sparse_pads is false, unless a message gave the parameters:
  * a decoder keeps what the message says. */
-static void resolve(struct gcb_sparse *s, const struct gcb_codec_env *env)
+static void reset_unused(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (s->transform == GCB_TRANSFORM_NONE)
         s->tile = GCB_TILE_NONE;
@@ -106,7 +106,7 @@ void gcb_sparse_bind(struct gcb_sparse *s)
         s->select = GCB_SELECT_ALTERNATE;
         s->values = GCB_VALUES_MEAN;
     }
-    resolve(s, env);
+    reset_unused(s, env);
     s->transform_ops = transform_of(s);
     s->selector_ops = gcb_selectors[s->select];
     s->values_ops = &gcb_value_coders[s->values];
@@ -193,7 +193,7 @@ static int sparse_rebind(void *state)
     struct gcb_sparse *s = state;
     const struct gcb_codec_env *env = &s->base.env;
 
-    resolve(s, env);
+    reset_unused(s, env);
     if (s->transform_ops != transform_of(s) || s->t.chunk != s->chunk || s->t.tile != s->tile ||
         (s->tile != GCB_TILE_NONE && s->t.id != (enum gcb_transform_id)s->transform) ||
         s->t.length != transformed_length(s, env->count) ||

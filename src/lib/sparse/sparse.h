@@ -38,11 +38,11 @@ struct gcb_sparse {
     uint64_t segments;
     uint64_t k;        /* requested number of positions */
     uint64_t max_kept; /* encoder: most positions that a message keeps; positives=all: all */
-    /* of the index coder (struct gcb_index_cursor); NULL if the coder has none, and in an encoder
-     * without index=bloom */
+    /* tables of the index coder that `init` was called with (struct gcb_index_cursor); NULL if that
+     * coder has none, and in an encoder without index=bloom */
     void *tables;
     size_t table_bytes;
-    uint32_t *listed; /* scratch of an addition: the message's positions; NULL before the first */
+    uint32_t *listed; /* scratch: positions of a message; NULL before the first addition */
 };
 
 /* In these functions `positions` is the number of positions of the tensor, or of a piece of the
@@ -106,8 +106,8 @@ unsigned gcb_sparse_collectives(const double *value);
  * own FFT does not have, go through cuFFT, so their messages may differ from those of the CPU. */
 #define GCB_DEVICE_FFT_MOST 4096
 
-/* True if pad=smooth has a meaning with chunks of this length: it is 0, or even with no prime
- * factor above 7. */
+/* True if pad=smooth may append zeros with this parameter `chunk`: 0, or an even number without
+ * prime factors above 7. */
 bool gcb_sparse_pads(uint64_t chunk);
 
 /* presets.c: sparsifiers that were published, or found by `sweep`; the last row has no name */

@@ -168,7 +168,7 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
     if (value[ROW_QUANT] > GCB_QUANT_NONE &&
         ((int)value[ROW_QUANT] == GCB_QUANT_TERNARY) != ((int)value[ROW_SELECT] == GCB_SELECT_MASK))
         return gcb_invalid(diag,
-                           "quant=asq is of select=redsync, and quant=ternary of select=mask");
+                           "quant=asq needs select=redsync, and quant=ternary needs select=mask");
     if ((int)value[ROW_QUANT] == GCB_QUANT_ASQ && transform->width == 2)
         return gcb_invalid(
             diag, "quant=asq keeps values of one sign, but the bins of transform=%s are complex",

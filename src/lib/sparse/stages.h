@@ -170,8 +170,8 @@ struct gcb_selection_params {
 /* What a selection selects from (src/lib/sparse/blocks.h). */
 struct gcb_source {
     const float *x; /* the elements */
-    /* one float per position, whose magnitude ranks the position; NULL: they are not all in memory
-     * (struct gcb_block has a part of them) */
+    /* one float per position, whose magnitude ranks the position; NULL: the floats are not all in
+     * memory at once (struct gcb_block has some) */
     const float *order;
     struct gcb_transform_state *t; /* NULL: the source is one block (select_chunk.c) */
     const struct gcb_transform *ops;

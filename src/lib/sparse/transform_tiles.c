@@ -268,7 +268,7 @@ static int tiles_init(struct gcb_transform_state *t, const struct gcb_codec_env 
     if (!err && !env->decoding)
         err = init_encoder(t, env);
     if (err == GCB_E_CORRUPT)
-        return gcb_invalid(diag, "the tensors' shapes have another number of elements");
+        return gcb_invalid(diag, "the tensors' shapes do not add up to the message's elements");
     return err ? gcb_diag_nomem(diag, (env->count + 2 * t->workers * GROUP) * sizeof(float),
                                 "a transform of tiles")
                : 0;
@@ -411,7 +411,7 @@ static void transform_tiles(const struct tiles_job *job, const struct gcb_part *
     }
 }
 
-/* Transforms every `workers`-th group of tiles. */
+/* Transforms every t->workers-th group of tiles, from number `worker` on. */
 static void transform_share(void *ctx, uint64_t worker)
 {
     const struct tiles_job *job = ctx;

@@ -220,8 +220,9 @@ static int means_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 /*
  * ---- bins ----
  *
- * Four bins by standard deviation, each replaced by its mean (kernels/block/book_elem.h). The means
- * are known after the last tile only, so each tile writes those so far.
+ * Four bins by standard deviation (kernels/block/book_elem.h). Each value is sent as its bin, and
+ * becomes the mean of the bin's values. The means are known only after the last tile, so each call
+ * of bins_put writes the means of the values so far.
  */
 
 static void bins_measure(struct gcb_values_state *v, const float *x, size_t n)
