@@ -74,9 +74,9 @@ static void count_bits(const struct filter *f, uint8_t *count, uint32_t position
     }
 }
 
-/* Chooses a positive if one of its bits has a count up to `most`: marks its bits and returns
- * true. */
-static bool explain(const struct filter *f, uint8_t *count, uint32_t position, uint8_t most)
+/* Chooses a positive if one of its bits has a count up to `most`: then marks all of its bits and
+ * returns true. */
+static bool try_to_choose(const struct filter *f, uint8_t *count, uint32_t position, uint8_t most)
 {
     const uint64_t hash = hash_of(position);
     bool explains = false;
@@ -100,7 +100,7 @@ static uint64_t choose_by_conflicts(const struct filter *f, uint32_t *found, uin
         count_bits(f, count, found[i]);
     for (uint8_t most = ALONE; most <= SEVERAL; most++)
         for (uint64_t i = 0; i < n && chosen < want; i++)
-            if (!(found[i] & CHOSEN) && explain(f, count, found[i], most)) {
+            if (!(found[i] & CHOSEN) && try_to_choose(f, count, found[i], most)) {
                 found[i] |= CHOSEN;
                 chosen++;
             }

@@ -4,7 +4,7 @@
  * one: seven bits per byte, low bits first. The top bit of a byte means "more bytes follow". */
 
 /* A gap g takes a byte, and at most g / 128 more bytes. The gaps add up to at most n, so n / 64 + 5
- * more bytes are enough. */
+ * more bytes are more than enough. */
 static uint64_t varint_bound(uint64_t n, uint64_t kept)
 {
     return sizeof(uint32_t) + gcb_directory_bytes(kept) + kept + n / 64 + 5;

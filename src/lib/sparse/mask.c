@@ -359,14 +359,14 @@ static void take_agreement(struct gcb_sparse *s, const void *combined)
 /* ---- values ---- */
 
 /* The mask of the current step. */
-static const uint64_t *current(const struct gcb_mask *m)
+static const uint64_t *current_mask(const struct gcb_mask *m)
 {
     return m->agrees ? m->next : m->mask;
 }
 
 static void gather(const struct gcb_mask *m, const float *x, float weight, float *out)
 {
-    const uint64_t *mask = current(m);
+    const uint64_t *mask = current_mask(m);
 
     for (uint64_t w = 0; w < m->words; w++)
         for (uint64_t left = mask[w]; left; left &= left - 1)
@@ -375,7 +375,7 @@ static void gather(const struct gcb_mask *m, const float *x, float weight, float
 
 static void scatter(const struct gcb_sparse *s, const float *values, float *out)
 {
-    const uint64_t *mask = current(s->mask);
+    const uint64_t *mask = current_mask(s->mask);
 
     gcb_set_zero(out, s->base.env.count);
     for (uint64_t w = 0; w < s->mask->words; w++)

@@ -114,7 +114,7 @@ static bool is_reusable(const struct gcb_selection *s)
 }
 
 /* Selects by a threshold: searches it, or uses the last one again. */
-static bool select_by_last(struct gcb_selection *s, uint64_t k)
+static bool search_or_reuse(struct gcb_selection *s, uint64_t k)
 {
     uint32_t floor = 0, threshold = s->found_threshold;
 
@@ -138,7 +138,7 @@ static bool select_redsync(struct gcb_selection *s, uint64_t k)
     case GCB_REDSYNC_TRIMMED:
         return gcb_select_exact(s, k);
     default:
-        return select_by_last(s, k);
+        return search_or_reuse(s, k);
     }
 }
 

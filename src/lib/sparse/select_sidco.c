@@ -4,10 +4,10 @@
 
 /*
  * SIDCo's selection (Abdelmoniem et al. 2021): a distribution is fitted to the magnitudes, and its
- * quantile is the threshold. Far in the tail a fit is poor, so there are stages, if less than a
- * quarter is to be kept and stages is not 1. Then the first has a threshold for a quarter of the
- * magnitudes. Each further stage fits the magnitudes from the threshold on, less the least of them,
- * and raises the threshold. Zeros are left out of all fits.
+ * quantile is the threshold. Far in the tail a fit is poor. So there are several stages if less
+ * than a quarter is to be kept and the parameter `stages` is not 1. The first stage sets a
+ * threshold for a quarter of the magnitudes. Each further stage fits the magnitudes from the
+ * threshold on, minus the least of them, and raises the threshold. Zeros are left out of all fits.
  *
  * Logarithms and exponentials are computed here, so that all machines find the same threshold.
  */

@@ -4,10 +4,10 @@
 
 /*
  * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). The
- * transform of kernels/fft is not scaled, and its first coefficient is sqrt(2) too large.
- * correct_scale corrects the first coefficients in place, and brings a shorter last chunk to the
- * scale of the others. Then a factor t->unitary makes the transform orthonormal. Only kept
- * coefficients are multiplied by it.
+ * transform of kernels/fft is not scaled, and a chunk's first coefficient is sqrt(2) times too
+ * large. correct_chunk corrects this coefficient in place, and brings a shorter last chunk to the
+ * scale of the other chunks. Then a factor t->unitary makes the transform orthonormal. Only kept
+ * coefficients are multiplied by this factor.
  */
 
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
