@@ -43,7 +43,7 @@ static enum gcb_element float_element(const struct gcb_h5dataset *d)
 
 /* True if the elements are integers, bit fields or opaque bytes that could hold a float of 1 or 2
  * bytes. */
-static bool is_plain(const struct gcb_h5dataset *d)
+static bool could_hold_floats(const struct gcb_h5dataset *d)
 {
     if (d->type_size > 2)
         return false;
@@ -64,8 +64,9 @@ static enum gcb_element source_element(const struct gcb_h5dataset *d)
 
 /*
  * Sets the element and dtype of an open dataset. A float32 may count as the smaller type that its
- * attribute source_dtype names. Integers and opaque bytes are in the format that source_dtype names
- * or else in the format of `reading`. Returns false if the dataset is not a tensor.
+ * attribute source_dtype names. Integers, bit fields and opaque bytes are in the format that
+ * source_dtype names if that format has their size, and otherwise in the format of `reading`.
+ * Returns false if the dataset is not a tensor.
  */
 static bool find_type(struct gcb_h5dataset *d, const struct gcb_reading *reading)
 {
@@ -77,7 +78,7 @@ static bool find_type(struct gcb_h5dataset *d, const struct gcb_reading *reading
         t->element = float_element(d);
         if (t->element == GCB_ELEMENT_FP32)
             source = source_element(d);
-    } else if (is_plain(d)) {
+    } else if (could_hold_floats(d)) {
         t->element = source_element(d);
         if (gcb_element_size(t->element) != d->type_size)
             t->element = d->type_size == 2 ? reading->words : reading->bytes;
@@ -116,7 +117,7 @@ static enum gcb_remark remark_for(const struct gcb_h5dataset *d)
 {
     if (d->kind == H5T_FLOAT)
         return GCB_REMARK_FLOATS;
-    if (!is_plain(d))
+    if (!could_hold_floats(d))
         return GCB_REMARK_OTHERS;
     return d->type_size == 2 ? GCB_REMARK_WORDS : GCB_REMARK_BYTES;
 }
@@ -184,7 +185,7 @@ static int check_same(const struct gcb_infile *file, const struct gcb_tensor *t,
     const struct gcb_reading reading = {t->element, t->element};
     bool same;
 
-    if (t->element == GCB_ELEMENT_BYTE)
+    if (t->element == GCB_ELEMENT_BYTE) /* bytes of messages (container.c in src/tool/write) */
         same = d->kind == H5T_INTEGER && d->type_size == 1;
     else
         same = find_type(d, &reading) && d->tensor.element == t->element &&

@@ -12,10 +12,11 @@
  * with an id that was never opened: the call only fails.
  *
  * Several links of a file may lead to the same group. The link on the path with the fewest groups
- * is the group's main link. Its other links, and all soft and external links, are alias links. A
- * hard link in another file, to which an external link leads, is never an alias link.
+ * is the group's main link. The group's other hard links, and all soft and external links, are
+ * alias links. If an external link leads to another file, no hard link of that file is an alias
+ * link.
  *
- * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on.
+ * HDF5 is not thread-safe: only one thread at a time may call HDF5, also for different files.
  */
 
 enum {
@@ -35,12 +36,13 @@ struct gcb_h5file {
 
 /*
  * Prepares HDF5 for hostile files, and starts it. Call this before a file is opened, and before the
- * process forks. Returns GCB_E_NOMEM if gcb_h5file_room does, or GCB_E_INTERNAL.
+ * process forks. Returns GCB_E_NOMEM if gcb_h5file_room does, or GCB_E_INTERNAL if HDF5 fails.
  */
 int gcb_h5file_prepare(struct gcb_diag *diag);
 
-/* Returns GCB_E_NOMEM if less memory is left than HDF5 needs to start, to open a file or to make an
- * object. Call this before each of these, because HDF5 1.10 crashes if it gets no memory. */
+/* Returns GCB_E_NOMEM if less memory is left than HDF5 needs to start and to open a file, or to make
+ * an object. HDF5 1.10 crashes if it gets no memory. gcb_h5file_prepare calls this function; a
+ * writer calls it again before it makes a dataset or closes the file. */
 int gcb_h5file_room(struct gcb_diag *diag);
 
 /* Opens for reading the file that gcb_infile_find found. *state is a struct gcb_h5file, which the
@@ -50,8 +52,8 @@ int gcb_h5file_open(void **state, const struct gcb_infile *in, const char *path,
 void gcb_h5file_close(void *state); /* the argument may be NULL */
 
 /*
- * Sets the message for a failed call of HDF5: "WHAT (CAUSE)", or that the file needs a newer HDF5.
- * Returns GCB_E_CORRUPT. Call this function before the next call of HDF5.
+ * Sets the message for a failed call of HDF5: "WHAT (CAUSE)", or that the file may need a newer
+ * HDF5. Returns GCB_E_CORRUPT. Call this function before the next call of HDF5.
  */
 int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const char *what,
                        struct gcb_diag *diag);
@@ -97,7 +99,8 @@ struct gcb_h5dataset {
     struct gcb_tensor tensor;
 
     /* Set by gcb_h5dataset_vet: */
-    bool unwritten;      /* no element was ever written; false if empty or in other files */
+    /* no element was ever written; false if the dataset is empty, or its data is in other files */
+    bool unwritten;
     unsigned chunk_rank; /* rank of the chunks; 0 if the data is not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;

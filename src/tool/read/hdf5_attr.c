@@ -17,8 +17,8 @@ static void attribute_close(struct attribute *a)
     H5Aclose(a->id);
 }
 
-/* Opens the attribute `name` of an object. Returns false if it is absent, damaged or null; then
- * nothing stays open. */
+/* Opens the attribute `name` of an object. Returns false if the attribute is absent or damaged,
+ * or has a null dataspace; then nothing stays open. */
 static bool attribute_open(struct attribute *a, hid_t object, const char *name)
 {
     hid_t space;
@@ -133,7 +133,7 @@ static bool read_reference(hid_t attribute, uint8_t bytes[REFERENCE])
 
 /* Sets p->fd, and *base to the offset in the file from which addresses count. Returns false on
  * failure, or if the file's addresses and sizes do not have 8 bytes. */
-static bool find_base(struct place *p, hid_t attribute, hsize_t *base)
+static bool find_file(struct place *p, hid_t attribute, hsize_t *base)
 {
     const hid_t file = H5Iget_file_id(attribute);
     const hid_t list = H5Fget_create_plist(file);
@@ -189,14 +189,14 @@ static bool find_object(const struct place *p, uint64_t *offset)
  * Returns false if the text is damaged or has `size` bytes or more, or if the file does not have
  * the usual 8-byte addresses and sizes. The copy is terminated.
  */
-static bool heap_text(hid_t attribute, char *out, size_t size)
+static bool read_variable(hid_t attribute, char *out, size_t size)
 {
     uint8_t bytes[REFERENCE];
     struct place p;
     hsize_t base = 0;
     uint64_t offset;
 
-    if (!find_base(&p, attribute, &base) || !read_reference(attribute, bytes))
+    if (!find_file(&p, attribute, &base) || !read_reference(attribute, bytes))
         return false;
     p.length = gcb_load_u32(bytes);
     p.index = gcb_load_u32(bytes + 12);
@@ -211,7 +211,7 @@ static bool heap_text(hid_t attribute, char *out, size_t size)
 /* ---- texts, and the check of all attributes ---- */
 
 /* Reads a text of fixed length, which is padded with zeros or blanks and need not be terminated.
- * Returns false if it has `size` bytes or more, or is damaged. The copy is terminated. */
+ * Returns false if the text has `size` bytes or more, or is damaged. The copy is terminated. */
 static bool read_fixed(const struct attribute *a, char *out, size_t size)
 {
     const size_t n = H5Tget_size(a->type);
@@ -234,7 +234,7 @@ bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size)
         return false;
     if (a.kind == H5T_STRING && a.count == 1) {
         if (H5Tis_variable_str(a.type) > 0)
-            ok = heap_text(a.id, out, size);
+            ok = read_variable(a.id, out, size);
         else
             ok = read_fixed(&a, out, size);
     }

@@ -97,8 +97,8 @@ int gcb_h5file_damaged(const struct gcb_infile *file, const char *dataset, const
                            library_version(version));
 }
 
-/* Sets the message for a file that has an HDF5 signature but cannot be opened. Looks for the cause
- * in a lock and the superblock first, because HDF5's own messages do not tell it. Returns a
+/* Sets the message for a file that has an HDF5 signature but cannot be opened. First looks
+ * at locks and the superblock, because HDF5's own messages do not name these causes. Returns a
  * negative status. */
 static int explain_open(const struct gcb_infile *f, const char *path, struct gcb_diag *diag)
 {
@@ -152,8 +152,8 @@ int gcb_h5file_prepare(struct gcb_diag *diag)
     if (err)
         return err;
     /* HDF5 must not run code when the program ends, because that code crashes after a failed
-     * H5Fclose. gcbench does not need it: it closes the files that it writes. The call has an
-     * effect only before HDF5 starts. */
+     * H5Fclose. gcbench does not need that code, because gcbench closes each file that it
+     * writes. The call has an effect only before HDF5 starts. */
     H5dont_atexit();
     /* These settings hold for the whole process. Other users of HDF5 may have changed them, so this
      * function makes them each time. */

@@ -44,8 +44,8 @@ uint64_t gcb_h5lzf_unpack(const uint8_t *in, uint64_t n, uint8_t *out, uint64_t 
     return done;
 }
 
-/* Unpacks a chunk for HDF5. The reader has vetted it, and knows that it unpacks to the size of a
- * chunk, perhaps with a checksum. */
+/* Unpacks a chunk for HDF5. The reader has checked before that the chunk unpacks to its size,
+ * perhaps with a checksum. */
 static size_t unpack(unsigned flags, size_t count, const unsigned *values, size_t n, size_t *size,
                      void **bytes)
 {

@@ -22,8 +22,9 @@ const H5Z_class2_t *gcb_h5plugin_find(H5Z_filter_t id)
     return NULL;
 }
 
-/* Loads a file, which runs its code, and keeps its filter. Keeps nothing if the file is no plug-in
- * of HDF5, if a filter with this number is known, or if there are MOST filters. */
+/* Loads a file, which runs the file's code, and registers its filter. Registers nothing if the file
+ * is no plug-in of HDF5, if a filter with this number is known, or if there are MOST filters. The
+ * file stays loaded in any case. */
 static void load(const char *path)
 {
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

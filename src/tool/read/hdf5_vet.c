@@ -6,8 +6,7 @@
 
 enum { MAX_CHUNK = 256 << 20 }; /* most bytes of a chunk: HDF5 unpacks a chunk in its own memory */
 
-/* The result of a check. gcb_h5dataset_vet makes it a message with the names of file and dataset.
- */
+/* The result of a check. gcb_h5dataset_vet adds the names of file and dataset to the text. */
 struct finding {
     int status; /* 0: nothing was found wrong */
     const char *text;
@@ -32,7 +31,7 @@ static struct finding unread(const char *text)
     return (struct finding){GCB_E_UNSUPPORTED, text, "; rewrite the file: " GCB_CONVERT};
 }
 
-/* Refuses a filter that gcbench does not read. The text names the filter if it is a common one. */
+/* Refuses a filter that gcbench does not read. The text names a common filter. */
 static struct finding unread_filter(const struct gcb_infile *file, H5Z_filter_t id)
 {
     struct finding found =
@@ -78,15 +77,15 @@ static struct finding vet_filter(struct gcb_h5dataset *d, const struct gcb_infil
 
     if (!packs && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
         return unread_filter(file, id);
-    /* Data that is packed twice could unpack by more than gcb_infile_check_size allows. */
+    /* Data that is packed twice could grow by a larger factor than gcb_infile_check_size allows. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
         packed |= d->filters[i] == H5Z_FILTER_DEFLATE || d->filters[i] == GCB_H5_LZF || d->plugin;
     }
     d->plugin = plugin ? plugin : d->plugin;
-    /* The reader unpacks chunks to count their bytes, but it cannot undo another filter that came
-     * after packing, except a checksum. */
+    /* The reader unpacks chunks to count their bytes. Of the filters that come after packing, it
+     * can undo only a checksum. */
     if (packed && id != H5Z_FILTER_FLETCHER32)
         return unread("it is packed twice, or shuffled after packing, which gcbench does not read");
     if (H5Zfilter_avail(id) <= 0)
@@ -104,14 +103,14 @@ static struct finding vet_filters(struct gcb_h5dataset *d, const struct gcb_infi
     if (n < 0 || n > GCB_H5_FILTERS)
         return damaged("it has more than 4 filters");
     for (int i = 0; i < n && !found.status; i++) {
-        const bool before = d->plugin;
+        const bool had_plugin = d->plugin;
         size_t n_values = GCB_H5_VALUES;
         unsigned values[GCB_H5_VALUES], flags, config;
 
         found = vet_filter(
             d, file,
             H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_values, values, 0, NULL, &config));
-        if (found.status || before || !d->plugin)
+        if (found.status || had_plugin || !d->plugin)
             continue;
         if (n_values > GCB_H5_VALUES)
             return refused("its filter has more than 64 parameters");
@@ -170,7 +169,7 @@ static struct finding vet_shape(struct gcb_h5dataset *d)
 
 /*
  * Checks that the data is in this file, or that external storage is allowed. Sets *outside if the
- * data is in other files. Call this before vet_shape, because HDF5 opens the source files of a
+ * data is in other files. Call this had_plugin vet_shape, because HDF5 opens the source files of a
  * virtual dataset to find its shape.
  */
 static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
@@ -229,7 +228,8 @@ static bool is_little_endian(const struct gcb_h5dataset *d)
 }
 
 /* Checks storage, shape, chunks and filters, but not the size. Sets *outside if the data is in
- * other files. Sets the tensor's offset if the parent may read the elements without HDF5. */
+ * other files. Sets the tensor's offset if the parent process may read the elements without
+ * HDF5. */
 static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                                bool *outside)
 {

@@ -31,7 +31,7 @@ struct walk {
     unsigned depth;                 /* number of groups in `above` */
     uint64_t linked;                /* bit i: component i of `path` is an alias link to a group */
     unsigned links;                 /* links visited so far */
-    unsigned own;                   /* of these, links that are not below an alias link */
+    unsigned own;                   /* links visited so far that are not below an alias link */
     uint64_t repeats;               /* weight of the links below an alias link (admit_link) */
 };
 
@@ -124,7 +124,8 @@ static int by_name(const void *a, const void *b)
  * new-style group in the group's header and makes a table to iterate over them. If a link does not
  * decode, HDF5 1.10.8 frees table entries that it has not filled yet. So this function first
  * searches for a name, which decodes all links without a table. The function sorts the links
- * itself, because HDF5 makes that table whenever it sorts.
+ * itself, because HDF5 makes that table whenever it sorts. The caller frees the links, also after a
+ * failure.
  */
 static int list_links(struct walk *w, hid_t group, struct links *l)
 {
@@ -276,8 +277,8 @@ static int map_groups(struct walk *w)
     return 0;
 }
 
-/* Sets *alias if `link` is an alias link to a group. The link is in the last group of w->above, and
- * `info` describes the group to which it leads. */
+/* Sets *alias to whether `link` is an alias link. The link is in the last group of w->above, and
+ * leads to the group that `info` describes. */
 static int find_alias(struct walk *w, const struct link *link, const H5O_info_t *info, bool *alias)
 {
     const struct key key = {info->fileno, info->addr};
@@ -303,8 +304,8 @@ static int find_alias(struct walk *w, const struct link *link, const H5O_info_t 
     return 0;
 }
 
-/* Visits the group to which `link` leads. Leaves the group out if it is already in the path or too
- * deep, or if the path has GCB_H5_LINKS alias links and `link` is another. */
+/* Visits the group to which `link` leads. Leaves out a group that is already in the path or too
+ * deep. Also leaves it out if the path has GCB_H5_LINKS alias links and `link` is another. */
 static int enter_group(struct walk *w, hid_t at, const struct link *link, const H5O_info_t *info)
 {
     const struct key key = {info->fileno, info->addr};
@@ -371,8 +372,8 @@ static int follow(struct walk *w, hid_t at, const struct link *link)
     return 0; /* a named datatype */
 }
 
-/* Counts the link `name` of the group at w->path. Refuses it if the file has too many links or too
- * many ways to the same groups, or if the link's name or path is impossible or too long. */
+/* Counts the link `name` of the group at w->path. Refuses the file if it has too many links or
+ * too many ways to the same groups, or if the link's name or path is impossible or too long. */
 static int admit_link(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
@@ -380,7 +381,7 @@ static int admit_link(struct walk *w, const char *name)
     if (++w->links > GCB_READ_OBJECTS)
         return too_many_links(w);
     /* Alias links below alias links can make the number of paths grow exponentially. So a link
-     * below one of them weighs 1, below two 4, and below three 16. */
+     * below one alias link weighs 1, below two 4, and below three 16. */
     if (w->linked)
         w->repeats += UINT64_C(1) << 2 * (count_aliases(w) - 1);
     else
