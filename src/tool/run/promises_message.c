@@ -35,8 +35,11 @@ static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
         return GCB_PROMISE_BROKEN;
     err = c->backend->decode(c->backend->ctx, &c->job, c->message.data, c->message.len, &again,
                              NULL, &why);
-    gcb_promise_note_failure(c, err, &why);
-    if (err || memcmp(c->y, c->z, again.count * sizeof(float)) != 0)
+    if (err) {
+        gcb_promise_fail(c, err, "decoding the message again fails", &why);
+        return GCB_PROMISE_BROKEN;
+    }
+    if (memcmp(c->y, c->z, again.count * sizeof(float)) != 0)
         return gcb_promise_broken(c, NAN, NAN,
                                   "decoding the message twice gives different tensors");
     return gcb_promise_kept(c, NAN, NAN);
@@ -58,7 +61,7 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
 
 /* Compares c->message and c->other, and the tensors decoded from them. If FFTW is the engine of
  * transforms, or the method has GCB_CAP_DEVICE_MATH, the errors may differ by `tolerance`, as a
- * share of the norm; 0: the messages must be equal in all cases. */
+ * share of the norm; 0: messages and tensors must be equal in all cases. */
 static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, double tolerance,
                                             const char *words)
 {
@@ -71,8 +74,8 @@ static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, double t
     if (bytes == 0.0 && memcmp(c->y, c->z, n * sizeof(float)) == 0)
         return gcb_promise_kept(c, 0.0, 0.0);
     if (tolerance == 0.0 || !by_library)
-        return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
-                                  bytes);
+        return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ%s", words,
+                                  bytes, bytes > 0.0 ? "" : ", but the decoded tensors do");
     first = sqrt(gcb_promise_distance(c->job.x, c->y, n));
     second = sqrt(gcb_promise_distance(c->job.x, c->z, n));
     return gcb_promise_at_most(c, gcb_device_share(fabs(first - second), sqrt(c->energy), n),
@@ -124,8 +127,8 @@ static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 /* True if the device and the CPU decode the message to the same tensor, or with GCB_CAP_DEVICE_MATH
  * to tensors within GCB_DECODERS_APART. Otherwise the promise is broken. Writes the device's tensor
  * to c->y and the CPU's to c->z. */
-static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
-                       const char *words)
+static bool decode_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
+                         const char *words)
 {
     const uint64_t n = c->job.config.env.count;
     const struct gcb_mview there = {c->y, n}, here = {c->z, n};
@@ -164,8 +167,8 @@ static enum gcb_promise_status check_same_device(struct gcb_promise_case *c)
     if (!gcb_promise_send(c) || !gcb_promise_send_here(c))
         return GCB_PROMISE_BROKEN;
     if (compare_sent(c, GCB_MESSAGES_APART, "the device and the CPU") != GCB_PROMISE_KEPT ||
-        !read_alike(c, &c->message, "the device's message") ||
-        !read_alike(c, &c->other, "the CPU's message"))
+        !decode_alike(c, &c->message, "the device's message") ||
+        !decode_alike(c, &c->other, "the CPU's message"))
         return GCB_PROMISE_BROKEN;
     return GCB_PROMISE_KEPT;
 }

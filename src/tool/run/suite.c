@@ -26,6 +26,7 @@ static int bad(const struct gcb_suite *s, const char *key, const char *what, str
 /* ---- the fields that are not options ---- */
 
 #define SHORT 40 /* bytes of a short text, with its terminator */
+#define SHORT_TEXT "short text (1 to 39 bytes, no control characters, no backslashes)"
 
 /* True if the value is a short text that is safe in rows and on a terminal. */
 static bool is_plain(const json_t *value)
@@ -123,7 +124,7 @@ static int take_input(struct gcb_suite *s, const json_t *entry, struct gcb_diag 
     if (!is_input(entry))
         return bad(s, "inputs",
                    "must have in each entry either file, or dist and one of elements and layout; "
-                   "and name, if you like",
+                   "and name, if you like; each except elements is a " SHORT_TEXT,
                    diag);
     err = begin_input(s, name, file, diag);
     if (err || file)
@@ -181,7 +182,7 @@ static int take_field(struct gcb_suite *s, const char *key, const json_t *value,
                    : bad(s, key, "must be 1, the only version that this gcbench reads", diag);
     if (strcmp(key, "name") == 0) {
         s->name = json_string_value(value);
-        return is_plain(value) ? 0 : bad(s, key, "must be a short text", diag);
+        return is_plain(value) ? 0 : bad(s, key, "must be a " SHORT_TEXT, diag);
     }
     if (strcmp(key, "about") == 0)
         return json_is_string(value) ? 0 : bad(s, key, "must be a text", diag);

@@ -58,7 +58,9 @@ int gcb_verify_choose(struct gcb_layout *layout, bool all, struct gcb_diag *diag
     }
     layout->count = count;
     if (count == 0)
-        return gcb_invalid(diag, "no message to verify: all are empty, or dense (--dense)");
+        return gcb_invalid(
+            diag, "no message to verify: all%s are empty, or dense (--dense, --min-elements)",
+            all ? "" : " of the first step and worker");
     if (!all) {
         qsort(list, count, sizeof(*list), compare_sizes);
         layout->count = pick_three(list, count);
@@ -129,7 +131,7 @@ static size_t count_promises(const struct gcb_method *m, bool on_device)
     return n;
 }
 
-/* `more`: weight of the checks of the current method that are done. */
+/* Reports the progress. `more`: weight of the current method's checks that are done. */
 static void show_progress(const struct verify *v, double more)
 {
     gcb_watch_show(&v->observer->watch, (v->done + more) / v->work);
@@ -179,7 +181,7 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
 
 /* Reports a plug-in that makes no coder for the message: its first promise counts as broken. But
  * after an interruption, which ends plug-ins too, only a note is sent. */
-static int report_start(struct verify *v, struct gcb_verify_check *check, struct gcb_diag *diag)
+static int report_no_coder(struct verify *v, struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     int err;
 
@@ -224,7 +226,7 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     if (!err)
         err = check_promises(v, &subject, &check, diag);
     else if (gcb_method_caps(&c->methods[method]) & GCB_CAP_FOREIGN)
-        err = report_start(v, &check, diag);
+        err = report_no_coder(v, &check, diag);
     gcb_promise_case_fini(&subject);
     if (!err || v->undelivered)
         return err;
