@@ -100,7 +100,7 @@ static bool before(double a, double b)
     return a > b || (isnan(b) && !isnan(a));
 }
 
-static int by_key(const void *a, const void *b)
+static int by_key_and_place(const void *a, const void *b)
 {
     const struct gcb_group *x = a, *y = b;
 
@@ -117,7 +117,7 @@ static void sort_by_key(struct gcb_groups *g)
     for (size_t i = 0; i < g->count; i++)
         g->items[i].place = i;
     if (g->count)
-        qsort(g->items, g->count, sizeof(*g->items), by_key);
+        qsort(g->items, g->count, sizeof(*g->items), by_key_and_place);
 }
 
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)

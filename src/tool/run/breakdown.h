@@ -41,8 +41,9 @@ void gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial);
  * Equal groups keep their order. */
 void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
-/* Writes the indices of a result's totals to `order`, in the order of gcb_groups_sort. `order` has
- * room for result->method_count. */
+/* Writes the indices of a result's totals to `order`, sorted by a figure: the largest first, and
+ * totals without the figure last. Equal totals keep their order. `order` has room for
+ * result->method_count indices. */
 void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
 /* A tensor's part of a method's squared error, summed over steps and workers. */

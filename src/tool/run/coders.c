@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Most coders in the cache. The budget does not limit memory that does not depend on the number of
- * elements, such as plans. */
+/* Most coders and sums in the cache. Without this limit, many small coders could take much memory,
+ * because the budget counts only elements. */
 #define SLOTS 1024
 
 /* An encoder, a decoder or a sum. */
@@ -65,8 +65,8 @@ static void drop_largest(struct gcb_coders *c)
     drop(c, largest);
 }
 
-/* Drops coders until a new coder for `count` elements fits. Called before that coder is created, so
- * that old and new coders are not in memory together. */
+/* Drops slots until a coder for `count` elements fits, or no slot is left. Called before that coder
+ * is created, so that old and new coders are not in memory together. */
 static void make_room(struct gcb_coders *c, uint64_t count)
 {
     while (c->count && (c->count == SLOTS || c->held > c->budget || count > c->budget - c->held))

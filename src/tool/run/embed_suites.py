@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the shipped suites into a C file: embed_suites.py OUT FILE.json...
 
-So the program needs no files at run time, and each suite is written in one place only, datasets/suites.
+So the program needs no files of suites at run time, and each suite is written in one place only, datasets/suites.
 """
 import json
 import pathlib

@@ -15,8 +15,8 @@ static double number(const struct gcb_rule_input *in, const char *key)
     return value;
 }
 
-/* The terms allow for the rounding of float32 norms, levels and shares, for draws of 32 bits, and
- * for values that are multiples of the smallest float32. */
+/* The first term allows for the rounding of float32 arithmetic, the second for probabilities that
+ * are multiples of 2^-32, and the third for values that are multiples of the smallest float32. */
 double gcb_element_slack(float x, const struct gcb_element_error *e)
 {
     return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
@@ -87,7 +87,7 @@ static bool next_bucket(struct bucket *b, const struct gcb_rule_input *in)
     return b->count > 0;
 }
 
-static bool by_l2_norm(const struct gcb_rule_input *in)
+static bool uses_l2_norm(const struct gcb_rule_input *in)
 {
     return strcmp(gcb_promise_choice(in->method, "norm"), "l2") == 0;
 }
@@ -101,7 +101,7 @@ static bool visit_buckets(const struct gcb_rule_input *in, gcb_element_fn *each,
 
     while (next_bucket(&b, in)) {
         /* the message has the norm as a float32, which is at most FLT_MAX */
-        const double norm = by_l2_norm(in) ? fmin(sqrt(b.energy), FLT_MAX) : b.max;
+        const double norm = uses_l2_norm(in) ? fmin(sqrt(b.energy), FLT_MAX) : b.max;
         const double step = norm / s; /* distance between two levels */
 
         for (uint64_t i = b.first; i < b.first + b.count; i++) {
@@ -129,7 +129,7 @@ static double largest_mean_of_levels(const struct gcb_rule_input *in)
     while (next_bucket(&b, in)) {
         const double d = (double)b.count;
 
-        if (by_l2_norm(in))
+        if (uses_l2_norm(in))
             sum += fmin(d / (s * s), sqrt(d) / s) * b.energy;
         else
             sum += d / (4.0 * s * s) * b.max * b.max;
@@ -286,7 +286,7 @@ static double block_scale(const struct gcb_rule_input *in, const struct small_fl
         return drawn ? 1.0 / (double)FLT_MAX : 0.0;
     if (strcmp(format, "fp32") == 0)
         return (double)most / (double)f->largest;
-    if (tensor < 0x1p-117f)
+    if (tensor < 0x1p-117f) /* e4m3 begins at 2^-9, so the scale may be below 2^-126 */
         return 0.0;
     scale = fmax((double)(most / f->largest / tensor), 0x1p-6);
     if (strcmp(gcb_promise_choice(in->method, "scale-rule"), "te") == 0)
@@ -379,8 +379,9 @@ static bool visit_affine(const struct gcb_rule_input *in, gcb_element_fn *each, 
 
 /* ---- code books ---- */
 
-/* The dynamic book divides each decade below the block's largest magnitude into equal steps, whose
- * middles are its values: 64 steps in the first decade, and half as many in each smaller decade. */
+/* The code book `dynamic` divides each decade below the block's largest magnitude into equal steps.
+ * The middles of the steps are the book's values. The first decade has 64 steps, and each smaller
+ * decade has half as many. */
 static bool visit_dynamic(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
 {
     struct span b = {.count = 0};
@@ -538,24 +539,24 @@ const struct gcb_promise gcb_promises_error[] = {
 /*
  * ---- promises about random draws, checked over RUNS seeds ----
  *
- * The rule of a drawn method gives the values that each element may become, and their
- * probabilities. So the mean and the variance of the errors are known exactly. A method that draws
- * independently and keeps its promise fails such a check with at most the probability that the
- * claim states. Rotations have no drawn rule, so averages-out allows a factor instead; draws-apart
- * compares pairs of messages, not RUNS seeds.
+ * The error rule of a method that rounds at random gives the values that each element may become,
+ * and their probabilities. So the mean and the variance of the errors are known exactly. A method
+ * that draws independently and keeps its promise fails such a check with at most the probability
+ * that the claim states. Rotations have no such rule, so averages-out allows a factor instead.
+ * draws-apart compares pairs of messages, not RUNS seeds.
  */
 
 #define RUNS 32 /* number of seeds */
 /* A check over RUNS seeds uses at most this many elements, from the start of the tensor. */
 #define SAMPLE (UINT64_C(1) << 20)
 
-/* Returns the input of a drawn rule, which does not read the message. */
+/* Returns the input of a rule that rounds at random. Such a rule does not read the message. */
 static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
 {
     return (struct gcb_rule_input){job->method, job->x, job->config.env.count, NULL, 0};
 }
 
-/* Returns a job that encodes only the first SAMPLE elements, with another seed in each run. */
+/* Returns a job that encodes at most the first SAMPLE elements, with another seed in each run. */
 static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsigned run)
 {
     struct gcb_promise_job job = c->job;
@@ -724,20 +725,20 @@ static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
     return gcb_promise_at_most(c, worst, 1.0, "mean error as a multiple of what chance allows");
 }
 
-/* ---- averages-out: errors of rotations have no bias, unless few elements have the energy ---- */
+/* ---- averages-out: a rotation's errors have no bias, unless few elements are large ---- */
 
 static bool averages_out(const struct gcb_method *m)
 {
     return strcmp(gcb_promise_choice(m, "scale"), "unbiased") == 0;
 }
 
-/* If fewer elements have the energy of a tile, the rotated tile has few different values, and the
- * error need not average out. */
+/* If fewer elements than this share the energy of a tile (effective_count), the rotated tile
+ * has few different values, and the error need not average out. */
 #define FEW_ELEMENTS 64.0
 
 /* Returns how many elements of equal magnitude would have the sums of squares and of fourth powers
  * that x has; 0 if all elements are zero. */
-static double sharing_elements(const float *x, uint64_t n)
+static double effective_count(const float *x, uint64_t n)
 {
     double second = 0.0, fourth = 0.0;
 
@@ -761,7 +762,7 @@ static enum gcb_promise_status check_averages_out(struct gcb_promise_case *c)
     if (c->energy < LEAST_SQUARE * (double)c->job.config.env.count)
         return gcb_promise_idle(c, GCB_PROMISE_TINY);
     for (uint64_t i = 0; i < n; i += GCB_TILE)
-        if (sharing_elements(c->job.x + i, gcb_tile_length(n, i)) < FEW_ELEMENTS)
+        if (effective_count(c->job.x + i, gcb_tile_length(n, i)) < FEW_ELEMENTS)
             return gcb_promise_idle(c, "few elements have the energy of a block");
     memset(sum, 0, n * sizeof(*sum));
     for (unsigned run = 0; run < RUNS; run++) {

@@ -127,7 +127,7 @@ uint64_t gcb_nonfinite_zero(float *x, uint64_t n)
 }
 
 /* Adds a step to the list, unless it is the last step of the list. The source lists tensors by
- * step, so a new step is larger than all others. */
+ * step, so a new step is larger than all steps of the list. */
 static void add_step(struct gcb_nonfinite_scan *scan, uint64_t step)
 {
     if (scan->step_count && scan->steps[scan->step_count - 1] == step)

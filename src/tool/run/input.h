@@ -39,7 +39,7 @@ void gcb_plan_env(struct gcb_codec_env *env, const struct gcb_compute *compute,
                   const struct gcb_output_layers *layers);
 
 /* Returns the name of a message among those of its step and worker: the path of its tensor, or
- * "messages/NNNN". The name is borrowed from the source or the plan. */
+ * "messages/NNNN" for a bucket or a model. The name is borrowed from the source or the plan. */
 const char *gcb_plan_name(const struct gcb_message_plan *plan, const struct gcb_source *source);
 
 /* Puts method, step, worker and name of the message in front of the text in `diag`. Returns err. */
@@ -80,7 +80,7 @@ struct gcb_nonfinite_scan {
     uint64_t *steps;  /* the step_count steps that have such a tensor, ascending, without repeats */
     size_t step_count, step_cap;
     bool stopped;   /* the watch ended the scan early, which is no error */
-    char text[360]; /* the first three, cut: "step 0 worker 1 fc.weight (3 of 100), ..." */
+    char text[360]; /* the first three tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
 /* Scans all tensors of the source, or if `only` is not NULL, each tensor i with only[i]. `buffer`

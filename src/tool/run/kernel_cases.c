@@ -8,7 +8,7 @@
 /* ---- the arrays and the kernel of a job ---- */
 
 /* Allocates an array of zeros, which the job owns. Sets the guards around the array to 0xa5.
- * Writing all of it maps its pages before the timed calls. */
+ * Writing the whole array maps its pages before the timed calls. */
 static void *take(struct gcb_kernel_job *job, size_t bytes)
 {
     const size_t all = job->guard + bytes + job->tail;
@@ -501,7 +501,8 @@ static void run_flip(struct gcb_kernel_job *job)
     job->kernels.hadamard.flip(job->y, job->random, job->n);
 }
 
-/* ---- block: 32 elements as e4m3 scaled by a power of two, as 4-bit integers, or by a book ---- */
+/* ---- block: 32 elements as e4m3 scaled by a power of two, as 4-bit integers, or by a code
+ * book ---- */
 
 #define BLOCK_LOG2 5
 #define BLOCK_TOP 15.0f
@@ -624,7 +625,7 @@ static void prepare_block(struct gcb_kernel_job *job)
     job->number = 0;
 }
 
-/* ---- accumulate: in place, in the bench with a weight of 0, as in prepare_add_codes ---- */
+/* ---- accumulate: kernels add to job->y in place, as in prepare_add_codes ---- */
 
 static void prepare_add(struct gcb_kernel_job *job)
 {

@@ -813,8 +813,8 @@ int gcb_merge_run(struct gcb_merge *m, const struct gcb_merge_observer *observer
 
 /* ---- the environment ---- */
 
-/* Returns `first`, the value of a field in the first shard, if all shards have it; otherwise
- * NULL. */
+/* Returns `first`, the value of a field in the first shard, if the field has this value in all
+ * shards; otherwise NULL. */
 static json_t *common_value(const struct gcb_merge *m, const char *key, json_t *first)
 {
     for (size_t i = 1; i < m->shard_count; i++)

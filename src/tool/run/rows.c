@@ -310,7 +310,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
 
 /* For a method without messages, and so without figures: writes the field `cache`, and null to
  * `sums` and to all columns of csv that the row does not have yet, except `tensor`. */
-static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
+static void put_nulls(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];
     size_t count;
@@ -343,7 +343,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
     put_case(row, setting, method, status_of(total, interrupted),
              total->failure.status ? total->failure.text : NULL);
     if (total->tally.messages == 0) {
-        put_nothing(row, setting);
+        put_nulls(row, setting);
         return;
     }
     put_tally(row, method, &total->tally);

@@ -45,7 +45,7 @@ struct run {
     int observed;  /* error of the observer or of config->keep, not of the method */
 };
 
-/* Adds `weight` to the work that is done, and reports the progress. */
+/* Counts `weight` of the work as done, and reports the progress. */
 static void advance(struct run *r, double weight)
 {
     r->done += weight;

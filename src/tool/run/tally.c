@@ -11,7 +11,8 @@
 _Static_assert(offsetof(struct gcb_tally, exchanges) == COUNTS * sizeof(uint64_t),
                "`counts` has all numbers in front of `exchanges`");
 
-/* `follows`: the launches of `other` were already counted by another message of its group. */
+/* Adds the times `other` to t. `follows`: another message of the group has already counted the
+ * launches of `other`. */
 static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)
 {
     t->seconds += other->seconds;
