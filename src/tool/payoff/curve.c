@@ -10,7 +10,7 @@ const char *const gcb_pattern_names[] = {"shift", "pair", NULL};
 
 /* ---- times of a transfer ---- */
 
-/* Returns the line of a pattern; if it has no points, the line of the other pattern. */
+/* Returns the line of `pattern`, or the line of the other pattern if `pattern` was not measured. */
 static const struct gcb_curve_line *line_of(const struct gcb_curve *curve, enum gcb_pattern pattern)
 {
     return &curve->lines[curve->lines[pattern].count ? pattern : GCB_PATTERNS - 1 - pattern];
@@ -32,20 +32,20 @@ double gcb_curve_at(const struct gcb_curve *curve, enum gcb_pattern pattern, boo
     if (b == end)
         return s * bytes / a->bytes;
     t = first ? b->first : b->seconds;
-    /* from t down, so that rounding never makes the result larger than t */
+    /* subtracts from t, so that for a measured size the result is exactly the measured time */
     return t - (t - s) * (b->bytes - bytes) / (b->bytes - a->bytes);
 }
 
 /* ---- making a curve ---- */
 
-/* True if products and ratios of such sizes and times are finite. */
+/* True if a size or time is in a range in which products and ratios stay finite. */
 static bool is_usable(double value)
 {
     return value >= 1e-30 && value <= 1e30;
 }
 
-/* Adds a point to the curve, and updates its bandwidth. Returns 0, or GCB_E_CORRUPT with a message
- * that does not name file and line. */
+/* Adds a point to the curve, and updates curve->bandwidth. Returns 0, or GCB_E_CORRUPT with a
+ * message that does not name file and line. */
 static int add_point(struct gcb_curve *curve, enum gcb_pattern pattern,
                      const struct gcb_curve_point *point, struct gcb_diag *diag)
 {
@@ -55,13 +55,12 @@ static int add_point(struct gcb_curve *curve, enum gcb_pattern pattern,
     size_t i = line->count;
 
     if (!is_usable(point->bytes) || !is_usable(point->first) || !is_usable(point->seconds))
-        return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "expected sizes and times above 0, from 1e-30 to 1e30");
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "expected sizes and times from 1e-30 to 1e30");
     while (i > 0 && line->points[i - 1].bytes > point->bytes)
         i--;
     if (line->count == GCB_CURVE_POINTS || (i > 0 && !(line->points[i - 1].bytes < point->bytes)))
         return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "a size twice, or more than %d sizes: give one network's powers of 2",
+                            "a size twice, or more than %d sizes: give rows of one calibration",
                             GCB_CURVE_POINTS);
     memmove(&line->points[i + 1], &line->points[i], (line->count - i) * sizeof(*point));
     line->points[i] = *point;
@@ -97,8 +96,9 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     if (pattern == GCB_PATTERNS || workers < 2 || workers > GCB_NETWORK_WORKERS ||
         (curve->workers && curve->workers != workers))
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                           "expected a link with the pattern `shift` or `pair`, of 2 or more "
-                           "workers, as many as in the rows before");
+                           "expected a link with the pattern `shift` or `pair`, of 2 to %d "
+                           "workers, as many as in the rows before",
+                           GCB_NETWORK_WORKERS);
     else
         err = add_point(curve, (enum gcb_pattern)pattern, &point, diag);
     curve->workers = (unsigned)workers;

@@ -11,8 +11,8 @@
  *
  * There is a line of times for each pattern: over TCP, the two directions between two workers share
  * a connection and delay each other. The first transfer of an exchange takes less time than later
- * ones, because all workers begin it together. Later some workers are late, and others wait for
- * them.
+ * ones, because all workers begin it together. Before a later transfer some workers are late, and
+ * the workers that are on time wait.
  */
 enum gcb_pattern {
     GCB_PATTERN_SHIFT, /* each worker sends to one worker and receives from another */

@@ -15,8 +15,8 @@ static double transfers_of(const struct gcb_setting *s)
     return fmax(1.0, ceil(4.0 * s->elements / s->bucket));
 }
 
-/* Returns the times of a way. `cost`: seconds for each element; NULL: coding and adding are
- * free. */
+/* Returns the times of a way. `cost`: seconds for each element; NULL: coding, copying and adding
+ * take no time, and the time of computing is unknown. */
 static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const struct gcb_way *way,
                                           const struct gcb_setting *s, const struct gcb_cost *cost)
 {
@@ -43,9 +43,9 @@ static struct gcb_exchange_times time_way(const struct gcb_ways *ways, const str
     return t;
 }
 
-/* True if the way has times, this number of workers can use it, and it has an error or is a
- * baseline. In a sharded training (FSDP), gradients are only reduced and scattered: then only ways
- * that send shares of sums can compress them, and s->reduced is the only baseline. */
+/* True if the way has times, if s->network.workers workers can use it, and if it has an error or is
+ * a baseline. In a sharded training (FSDP), gradients are only reduced and scattered: then only
+ * ways that send shares of sums can compress them, and s->reduced is the only baseline. */
 static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
                     const struct gcb_setting *s)
 {
@@ -59,11 +59,10 @@ static bool can_use(const struct gcb_ways *ways, const struct gcb_way *way,
     return gcb_collectives[way->collective].sends == GCB_SENDS_SHARES;
 }
 
-/* Sets the gain of a way and its interval from the rounds of timing, if there are any. Compares the
- * way's time in each round with the time of the bar, which is the fastest baseline over all rounds,
- * in the same round. */
-static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
-                          const struct gcb_ways *ways)
+/* Sets the gain of a way and the gain's interval from the rounds of timing, if there are any. Each
+ * round gives a sample of the gain: the bar's time over the way's time. */
+static void set_gain_from_rounds(struct gcb_judged *x, const struct gcb_judgement *j,
+                                 const struct gcb_ways *ways)
 {
     const struct gcb_way *bar = j->items[j->bar].way;
     const size_t count = ways->round_count;
@@ -71,9 +70,9 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
     struct gcb_stats stats;
 
     for (size_t r = 0; r < count; r++) {
-        const double least = time_way(ways, bar, &j->setting, &bar->rounds[r]).seconds;
+        const double base = time_way(ways, bar, &j->setting, &bar->rounds[r]).seconds;
 
-        values[r] = least / time_way(ways, x->way, &j->setting, &x->way->rounds[r]).seconds;
+        values[r] = base / time_way(ways, x->way, &j->setting, &x->way->rounds[r]).seconds;
     }
     if (count) {
         stats = gcb_stats_make(values, count);
@@ -85,8 +84,8 @@ static void find_interval(struct gcb_judged *x, const struct gcb_judgement *j,
 
 /* ---- order of the table ---- */
 
-/* Orders by kind, baselines first; then by error, then by cost. */
-static int by_kind(const void *a, const void *b)
+/* Orders the table: baselines first, then by kind; within those by error, then by cost. */
+static int by_table_order(const void *a, const void *b)
 {
     const struct gcb_judged *x = a, *y = b;
 
@@ -101,11 +100,13 @@ static int by_kind(const void *a, const void *b)
 
 /* ---- lines of the table ---- */
 
-/* The error of sending zeros. Ways with a larger error are shown only if the answer names them. */
+/* The error of sending zeros. choose_lines leaves out ways with a larger error that the answer does
+ * not name. */
 #define USELESS 1.0
 
-/* Marks a way (SIZE_MAX: none) to be shown. *shown: number of ways shown, without baselines. */
-static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
+/* Marks the way j->items[i] to be shown, and counts the way in *shown unless it is a baseline. Does
+ * nothing if the way is marked already, or if i is SIZE_MAX. */
+static void mark_shown(struct gcb_judgement *j, size_t i, size_t *shown)
 {
     if (i == SIZE_MAX || j->items[i].shown)
         return;
@@ -115,9 +116,10 @@ static void mark(struct gcb_judgement *j, size_t i, size_t *shown)
 
 /*
  * Marks the lines of the table: the bar, fp32, the ways that the answer names, and the best way of
- * each kind that may be recommended (gcb_answer_best). As long as there is room, adds ways that are
- * worth their larger error: in each kind, in the order of errors, a way that is worth at least
- * GCB_ANSWER_GAIN times as much as the last such way. The first one is compared with the bar.
+ * each kind that may be recommended (gcb_answer_best). While fewer than GCB_WAY_SHOWN ways
+ * besides baselines are marked, adds ways that are worth their larger error: in each kind, in the
+ * order of errors, a way that is worth at least GCB_ANSWER_GAIN times as much as the last such way.
+ * The first such way of a kind is compared with the bar.
  */
 static void choose_lines(struct gcb_judgement *j)
 {
@@ -127,12 +129,12 @@ static void choose_lines(struct gcb_judgement *j)
 
     for (size_t i = 0; i < j->count; i++) /* fp32 is the default of frameworks */
         if (i == j->bar || gcb_way_is_fp32(j->items[i].way))
-            mark(j, i, &shown);
-    mark(j, a->best, &shown);
-    mark(j, a->noisy, &shown);
-    mark(j, a->trained, &shown);
+            mark_shown(j, i, &shown);
+    mark_shown(j, a->best, &shown);
+    mark_shown(j, a->noisy, &shown);
+    mark_shown(j, a->trained, &shown);
     for (enum gcb_error_kind kind = 0; kind < GCB_ERROR_LOUD; kind++)
-        mark(j, gcb_answer_best(a, kind, USELESS), &shown);
+        mark_shown(j, gcb_answer_best(a, kind, USELESS), &shown);
     for (size_t i = 0; i < j->count && shown < GCB_WAY_SHOWN; i++) {
         const double worth = gcb_answer_worth(&j->advised[i]);
 
@@ -142,7 +144,7 @@ static void choose_lines(struct gcb_judgement *j)
             j->items[i].item.error > USELESS || !(worth >= GCB_ANSWER_GAIN * most))
             continue;
         most = worth;
-        mark(j, i, &shown);
+        mark_shown(j, i, &shown);
     }
 }
 
@@ -160,10 +162,10 @@ static void find_bar(struct gcb_judgement *j)
     j->answer.bar = j->bar == SIZE_MAX ? "fp16" : gcb_shown_name(j->items[j->bar].way->method.name);
 }
 
-/* Sets `gain`, `limit` and `step` of all ways, and j->untouched. Each of the three compares with
- * the baseline that is fastest by that measure, so the three baselines may differ. Does nothing
- * without a baseline. */
-static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
+/* Sets `gain` with its interval, `limit` and `step` of all ways, and j->untouched. Each of the
+ * three compares with the baseline that is fastest by that measure, so the three baselines may
+ * differ. Does nothing without a baseline. */
+static void compare_with_baselines(struct gcb_judgement *j, const struct gcb_ways *ways)
 {
     double least = INFINITY; /* seconds of the fastest baseline if coding and adding took no time */
     double step = INFINITY;  /* seconds of the shortest training step with a baseline */
@@ -182,7 +184,7 @@ static void compare(struct gcb_judgement *j, const struct gcb_ways *ways)
         struct gcb_judged *x = &j->items[i];
 
         x->item.gain = bar->seconds / x->times.seconds;
-        find_interval(x, j, ways);
+        set_gain_from_rounds(x, j, ways);
         x->limit = least / time_way(ways, x->way, &j->setting, NULL).seconds;
         x->item.step = isnan(x->times.step) ? (double)NAN : step / x->times.step;
     }
@@ -216,10 +218,10 @@ void gcb_judge(struct gcb_judgement *out, const struct gcb_ways *ways, const str
         if (can_use(ways, &ways->items[i], s))
             judge_way(&out->items[out->count++], &ways->items[i], ways, out);
     if (out->count)
-        qsort(out->items, out->count, sizeof(*out->items), by_kind);
+        qsort(out->items, out->count, sizeof(*out->items), by_table_order);
     out->answer.count = out->count;
     find_bar(out);
-    compare(out, ways);
+    compare_with_baselines(out, ways);
     for (size_t i = 0; i < out->count; i++)
         out->advised[i] = out->items[i].item;
     gcb_answer_choose(&out->answer);

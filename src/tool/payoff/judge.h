@@ -37,7 +37,7 @@ struct gcb_judged {
     struct gcb_answer_item item;
     struct gcb_exchange_times times;
     double limit; /* what `gain` would be if coding, copying and adding took no time */
-    bool shown;   /* in the table */
+    bool shown;   /* in the table, also without -v */
 };
 
 struct gcb_judgement {
@@ -51,7 +51,7 @@ struct gcb_judgement {
     struct gcb_answer_item *advised; /* copies of the `item` of each way, for `answer` */
     struct gcb_answer answer;        /* which ways are recommended: indices in `items` */
 };
-#define GCB_WAY_SHOWN 8 /* most lines of a table, without baselines */
+#define GCB_WAY_SHOWN 8 /* most ways that gcb_judge marks as shown, without baselines */
 
 /* Judges all ways that have times and can be used in this setting. Keeps pointers to the ways,
  * and the pointers in *s. Release with gcb_judgement_fini. */

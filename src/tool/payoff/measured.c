@@ -10,8 +10,9 @@
 
 /* ---- reading rows ---- */
 
-/* The kinds of rounds that a row counts. TWOSHOT stands for its first half, an all-to-all. RING
- * stands for rounds in which each worker sends to the next; older rows lack their fields. */
+/* The kinds of rounds that a row counts. TWOSHOT stands for the first half of a two-shot, an
+ * all-to-all. RING stands for rounds in which each worker sends to the next; rows of older versions
+ * lack the fields of RING. */
 static const struct {
     enum gcb_collective collective;
     enum gcb_field count, bytes;
@@ -37,16 +38,16 @@ static const char *find_gap(const struct gcb_measured *x)
     if (!gcb_results_text(x->row, GCB_FIELD_METHOD) || !gcb_results_text(x->row, GCB_FIELD_SPEC))
         return "method and spec";
     if (x->workers < 1)
-        return "a number of workers that payoff knows";
+        return "a number of workers from 1 to 65536";
     if (!algorithm || (strcmp(algorithm, "library") != 0 && strcmp(algorithm, "ring") != 0 &&
                        strcmp(algorithm, "doubling") != 0))
-        return "an algorithm that payoff knows";
+        return "an algorithm that is `library`, `ring` or `doubling`";
     if (!(x->seconds > 0.0) || !(amount(x, GCB_FIELD_ELEMENTS) > 0.0) || !(x->coding >= 0.0) ||
         !(x->network >= 0.0))
         return "elements and the times of its phases";
     if (low > high)
         return "an interval whose ends are in order";
-    for (size_t i = 0; i + 1 < KINDS; i++)
+    for (size_t i = 0; i + 1 < KINDS; i++) /* RING, the last kind, may be missing */
         if (!(amount(x, kinds[i].count) >= 0.0 && amount(x, kinds[i].bytes) >= 0.0 &&
               amount(x, GCB_FIELD_SIZE_ROUNDS) >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
@@ -132,7 +133,8 @@ static int by_group(const void *a, const void *b)
     return (x->group > y->group) - (x->group < y->group);
 }
 
-/* Predicts the time of an exchange: coding as measured; lengths and all rounds by the model. */
+/* Predicts the time of an exchange: takes the measured time of coding, and computes the times of
+ * lengths and of all rounds by the model. */
 static void predict(struct gcb_measured *x, struct gcb_network network)
 {
     const char *algorithm = gcb_results_text(x->row, GCB_FIELD_ALGORITHM);

@@ -15,7 +15,7 @@ struct algorithm {
     /* values that a worker adds for each element in an all-reduce, or decodes and adds in a ring or
      * tree that encodes sums again */
     double adds;
-    bool halves;   /* its first half reduces and scatters, and takes half of the steps and bytes */
+    bool halves;   /* the first half reduces and scatters, and takes half of the steps and bytes */
     double pairs;  /* number of `steps` in which two nodes send to each other */
     double paired; /* the part of `bytes` that is sent in those steps */
 };
@@ -144,8 +144,9 @@ static double overlap(const struct gcb_exchange_load *load, double work, double 
 
 /* Returns the seconds in which a worker encodes, and decodes the result. With all-reduces
  * (`values`) each worker encodes all of its values; otherwise the p workers of each of the n nodes
- * share the gradient. `levels`: it encodes all, then, if p > 1, its share of the node's sum.
- * `encodes`: how often a message is encoded, one time after the other. Includes load->copy. */
+ * share the gradient. `levels`: the exchange is hierarchical, so each worker encodes all of its
+ * values and then, if p > 1, its share of the node's sum. `encodes`: how often a message is
+ * encoded, one time after the other. Includes load->copy. */
 static double coding_time(const struct gcb_exchange_load *load, bool values, bool levels, double n,
                           double p, double encodes)
 {
@@ -165,10 +166,10 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, boo
 /*
  * Computes the times with an algorithm. Inside a node of p workers, values are reduced and
  * scattered first, and gathered last; between the nodes each worker exchanges its share. Methods
- * whose messages cannot be summed do this with fp32, and encode only their share; a hierarchical
- * exchange does it with messages, in the nodes of the network, whatever its parameter `inner`. In
- * half of an exchange, the traffic inside nodes takes no time of its own: it overlaps with that
- * between nodes.
+ * whose messages cannot be summed do this with fp32, and encode only their share. A hierarchical
+ * exchange does this with messages, in the nodes of the network, whatever its parameter `inner`.
+ * With load->half, the traffic inside nodes takes no time of its own, because it overlaps with the
+ * traffic between nodes.
  */
 static void time_algorithm(struct gcb_exchange_times *out, const struct algorithm *a,
                            const struct gcb_network *network, const struct gcb_exchange_load *load)
@@ -248,7 +249,7 @@ double gcb_wire_model(const struct gcb_network *network, const struct gcb_wire_r
     const double n = (double)network->workers, part = (n - 1.0) / n;
     const bool gather = rounds->collective == GCB_COLLECTIVE_ALLGATHER;
     const double best = gather ? n - 1.0 : 2.0 * part; /* `bytes` of the best algorithm */
-    /* an all-to-all between all pairs of nodes: one step to each */
+    /* an all-to-all between all pairs of nodes: one step for each other node */
     const struct algorithm pairwise = {.steps = n - 1.0,
                                        .bytes = part,
                                        .pairs = opposite_steps(n),

@@ -47,8 +47,8 @@ struct gcb_exchange_times {
     double link_bytes;
     double inside_bytes; /* bytes that a worker sends inside its node, except load->gathered */
     double seconds;      /* coding + network + adding */
-    /* seconds of a training step: computing, and its part of an exchange; the two overlap unless
-     * load->inner_steps is above 1. NAN without `compute` */
+    /* seconds of a training step: load->compute, and 1 / load->inner_steps of an exchange. The two
+     * overlap unless load->inner_steps is above 1. NAN if load->compute is unknown. */
     double step;
     double cost; /* seconds that the exchange adds to a training step; the least is the best */
 };

@@ -11,7 +11,8 @@
 
 /* ---- reading rows ---- */
 
-/* True if both have the same codec with the same parameters. Memory and exchange may differ. */
+/* True if both methods have the same codec with the same parameters. The parameters of memory and
+ * exchange may differ. */
 static bool same_codec(const struct gcb_method *a, const struct gcb_method *b)
 {
     const struct gcb_param *p;
@@ -79,7 +80,7 @@ static void add_result(struct gcb_timed *t, const struct gcb_results_row *row,
 
 /* Adds the way of a `replay` row. If the same way has several rows, the first row with the most
  * workers counts. */
-static void add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_method *method)
+static void add_replayed(struct gcb_timed *t, const json_t *row, const struct gcb_method *method)
 {
     const double workers = gcb_results_amount(row, GCB_FIELD_WORKERS);
     const double steps = gcb_results_amount(row, GCB_FIELD_STEPS);
@@ -99,9 +100,10 @@ static void add_mean(struct gcb_timed *t, const json_t *row, const struct gcb_me
         }
 }
 
-/* True if the row has the same device, instruction set and number of threads as the first
- * `result` or `summary` row. Otherwise notes that the row is left out. */
-static bool is_alike(struct gcb_timed *t, const json_t *row)
+/* True if the row has the same device, instruction set and number of threads as the first `result`
+ * or `summary` row, from which t->where and t->device are set. Otherwise notes that the row is left
+ * out. */
+static bool accept_setting(struct gcb_timed *t, const json_t *row)
 {
     const char *device = gcb_results_text(row, GCB_FIELD_DEVICE);
     const char *isa = gcb_results_text(row, GCB_FIELD_ISA);
@@ -147,9 +149,9 @@ static bool is_whole(const json_t *row)
            gcb_results_amount(row, GCB_FIELD_STEPS) >= 1.0;
 }
 
-/* Returns why the row cannot be used; NULL: it can. method->codec is NULL if the spec is not
- * valid. */
-static const char *refuse(const struct gcb_results_row *row, const struct gcb_method *method)
+/* Returns why the row cannot be used; NULL if it can be used. method->codec is NULL if the spec is
+ * not valid. */
+static const char *refusal_of(const struct gcb_results_row *row, const struct gcb_method *method)
 {
     const char *status = gcb_results_text(row->json, GCB_FIELD_STATUS);
 
@@ -193,14 +195,14 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
         return 0; /* measures the machine, not a method */
     if (gcb_plugin_read(&method, spec, NULL) || gcb_method_check(&method, NULL))
         method.codec = NULL;
-    why = refuse(row, &method);
+    why = refusal_of(row, &method);
     if (why) {
         gcb_leave_out(t->left_out, name, why);
         return 0;
     }
     if (row->kind == GCB_RECORD_REPLAY)
-        add_mean(t, row->json, &method);
-    else if (is_alike(t, row->json))
+        add_replayed(t, row->json, &method);
+    else if (accept_setting(t, row->json))
         add_result(t, row, &method);
     return 0;
 }
@@ -288,11 +290,11 @@ static struct gcb_timed_method ideal_times(const struct gcb_timed *t,
     };
 }
 
-/* Returns the seconds to add one array to another with `bytes` bytes for each element: an addition
- * moves three bytes where a copy moves two. 0 if the bandwidth is unknown. */
+/* Returns the seconds for each element to add one array, of `bytes` bytes for each element, to
+ * another: an addition moves three bytes where a copy moves two. 0 if the bandwidth is unknown. */
 static double adding_time(const struct gcb_timed *t, double bytes)
 {
-    /* bytes that memory copies per second; an ideal memory moves each byte twice for that */
+    /* bytes copied per second; t->memory counts each byte twice: when it is read and written */
     const double copy = t->memory > 0.0 ? t->memory / 2.0 : t->copy;
 
     return copy > 0.0 ? 1.5 * bytes / copy : 0.0;
@@ -356,7 +358,7 @@ void gcb_ways_take_times(struct gcb_ways *w, const struct gcb_timed *t)
 
 /* ---- ways from rows ---- */
 
-/* True if a worker sends the bytes of its messages, so that the rows of messages tell how many. */
+/* True if a worker sends as many bytes as its messages have, which `result` rows tell. */
 static bool sends_messages(const struct gcb_method *m, enum gcb_sends sends)
 {
     if (sends == GCB_SENDS_VALUES)

@@ -45,9 +45,9 @@ struct gcb_timed {
 /*
  * Reads the rows of files. Reads each file only once, because it may be a pipe. Measured exchanges
  * are added to `measured`; NULL: they are left out. `result` and `summary` rows of another device,
- * instruction set or number of threads than the first of them are left out; `replay` rows may be of
- * any. Release *t with gcb_timed_fini, also after a failure. Errors are those of gcb_results_read
- * and gcb_measured_add; GCB_E_CORRUPT: a row without method or spec.
+ * instruction set or number of threads than the first of them are left out; `replay` rows are not.
+ * Release *t with gcb_timed_fini, also after a failure. Errors are those of gcb_results_read and
+ * gcb_measured_add; GCB_E_CORRUPT: a row without method or spec.
  */
 int gcb_timed_read(struct gcb_timed *t, const char *const *paths, size_t count,
                    struct gcb_measureds *measured, struct gcb_diag *diag);

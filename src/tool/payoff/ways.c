@@ -80,8 +80,8 @@ struct gcb_way *gcb_ways_new(struct gcb_ways *w, const struct gcb_method *method
                                      .lasting = (double)NAN,
                                      .second_error = (double)NAN,
                                      .shared = 1.0}};
-    if (gcb_method_change(&way->method, "collective", gcb_collective_names[collective], NULL))
-        way->method = *method;
+    /* a failure leaves the method as it is */
+    (void)gcb_method_change(&way->method, "collective", gcb_collective_names[collective], NULL);
     way->baseline = collective == GCB_COLLECTIVE_ALLREDUCE && method->codec->baseline;
     return way;
 }
@@ -168,8 +168,9 @@ void gcb_ways_fini(struct gcb_ways *w)
 
 /* ---- measuring ways ---- */
 
-/* Leaves out a way whose measurement returned an error, with the message `own` as the reason.
- * Returns 0, or what ends the measuring: GCB_E_NOMEM, or 1 if the user stopped it. */
+/* Takes the result `err` of measuring a way. If `err` is an error, notes the way in w->left_out,
+ * with the message of `own` as the reason. Returns 0, or what ends all measuring: GCB_E_NOMEM, or 1
+ * if the user stopped the measurement. */
 static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int err,
                             const struct gcb_diag *own, struct gcb_diag *diag)
 {
@@ -180,7 +181,7 @@ static int leave_out_failed(struct gcb_ways *w, const struct gcb_way *way, int e
     return err > 0 ? err : 0;
 }
 
-/* Measures the errors of all ways, and removes the ways that have none. */
+/* Measures the errors of all ways, and removes the ways whose error cannot be measured. */
 static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m,
                           const struct gcb_gradients *g, struct gcb_diag *diag)
 {
@@ -210,7 +211,7 @@ static int measure_errors(struct gcb_ways *w, const struct gcb_ways_measuring *m
         }
         gcb_watch_show(&m->config.watch, 0.5 * (double)(i + 1) / (double)w->count);
     }
-    for (size_t i = 0; i < w->count; i++) /* ways that failed have no error */
+    for (size_t i = 0; i < w->count; i++) /* NAN: not measured */
         if (!isnan(w->items[i].mean.error))
             w->items[kept++] = w->items[i];
     w->count = kept;

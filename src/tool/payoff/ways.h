@@ -88,14 +88,14 @@ struct gcb_ways_measuring {
     unsigned cpu_flags;
 };
 
-/* Most elements of a worker on which errors are measured, without `all`. */
+/* Most elements of a worker in a step on which errors are measured, without `all`. */
 #define GCB_WAYS_SAMPLE (UINT64_C(4) << 20)
 /*
  * Measures the ways on gradients of a dump: errors and bytes on a sample of at most GCB_WAYS_SAMPLE
- * elements of a worker, or with `all` on the dump; times, and the bytes of all-reduces, on fewer
- * elements. Ways that fail are noted in w->left_out: without an error they are removed, and without
- * times their cost is unknown. Keeps a pointer to m->workers. Returns 0, 1 after a stop, or a
- * negative status, which is GCB_E_INVALID if no way is left.
+ * elements of a worker in a step, or with `all` on the whole dump; times, and the bytes of
+ * all-reduces, on fewer elements. Ways that fail are noted in w->left_out: without an error they
+ * are removed, and without times their cost is unknown. Keeps a pointer to m->workers. Returns 0, 1
+ * after a stop, or a negative status, which is GCB_E_INVALID if no way is left.
  */
 int gcb_ways_measure(struct gcb_ways *w, struct gcb_source *source, const struct gcb_layout *layout,
                      struct gcb_ways_measuring *m, struct gcb_diag *diag);
