@@ -301,6 +301,8 @@ static int judge_all(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
+/* Sends a row for each way in each place. The field `coding` has the device of the rows that were
+ * given, if the times of coding come from them; otherwise what --coding says. */
 static int put_rows(struct payoff *c, struct gcb_diag *diag)
 {
     const bool asked = strcmp(c->plan.coding, "cpu") != 0 || !*c->timed.device;
@@ -309,7 +311,7 @@ static int put_rows(struct payoff *c, struct gcb_diag *diag)
     struct gcb_row row;
     int err = 0;
 
-    for (size_t p = 0; p < c->place_count && out_wants_rows(&c->s.report); p++)
+    for (size_t p = 0; !err && p < c->place_count && out_wants_rows(&c->s.report); p++)
         for (size_t i = 0; !err && i < c->places[p].count; i++) {
             gcb_payoff_row(&row, &c->places[p], i, from, coding);
             err = out_put(&c->s.report, &row, diag);
@@ -335,7 +337,7 @@ static int show_measured(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Prints the ways of one place, or a line for each of several, with headings and notes. */
+/* Prints the ways of one place, or a line for each of several places, with headings and notes. */
 static void show_places(struct payoff *c)
 {
     const struct payoff_exchange *x = &c->o->exchange;

@@ -228,8 +228,8 @@ static int add_lists(struct payoff_grid *g, const struct opt_list *lists, parse_
     return 0;
 }
 
-/* Adds these values if the grid is empty. */
-static void add_usual(struct payoff_grid *g, const double *values, size_t count)
+/* Sets the grid to `values` if it is empty. */
+static void set_default(struct payoff_grid *g, const double *values, size_t count)
 {
     if (g->count)
         return;
@@ -239,8 +239,8 @@ static void add_usual(struct payoff_grid *g, const double *values, size_t count)
 
 /* ---- the plan ---- */
 
-/* Reads the network of --link: its latency and its bandwidth, and its number of workers if the file
- * has it and no option gives it. */
+/* Reads the network of --link: the latency, the bandwidth and, unless an option gives it, the
+ * number of workers. */
 static int read_curve(struct payoff_plan *p, const char *path, struct gcb_diag *diag)
 {
     const int err = gcb_curve_read(&p->curve, path, diag);
@@ -249,9 +249,8 @@ static int read_curve(struct payoff_plan *p, const char *path, struct gcb_diag *
         return err;
     p->setting.network.curve = &p->curve;
     p->setting.network.latency = gcb_curve_at(&p->curve, GCB_PATTERN_SHIFT, false, 0.0);
-    add_usual(&p->bandwidths, &p->curve.bandwidth, 1);
-    if (p->curve.workers)
-        add_usual(&p->workers, &(double){p->curve.workers}, 1);
+    set_default(&p->bandwidths, &p->curve.bandwidth, 1);
+    set_default(&p->workers, &(double){p->curve.workers}, 1);
     return 0;
 }
 
@@ -274,20 +273,22 @@ static int read_grids(struct payoff_plan *p, const struct payoff_network *own,
                         diag);
     if (!err && own->link)
         err = read_curve(p, own->link, diag);
+    if (err)
+        return err;
     if (cluster->name)
-        add_usual(&p->bandwidths, &cluster->bandwidth, 1);
-    add_usual(&p->workers, &(double){cluster->nodes * each}, 1);
-    add_usual(&p->bandwidths, bandwidths, sizeof(bandwidths) / sizeof(bandwidths[0]));
-    for (size_t i = 0; !err && i < p->workers.count; i++) {
+        set_default(&p->bandwidths, &cluster->bandwidth, 1);
+    set_default(&p->workers, &(double){cluster->nodes * each}, 1);
+    set_default(&p->bandwidths, bandwidths, sizeof(bandwidths) / sizeof(bandwidths[0]));
+    for (size_t i = 0; i < p->workers.count; i++) {
         const unsigned n = (unsigned)p->workers.values[i];
 
         if (n % each || n / each < 2)
-            err = gcb_invalid(
+            return gcb_invalid(
                 diag,
                 "%u workers do not fill 2 or more nodes of %u: give --workers a multiple of %u", n,
                 each, each);
     }
-    return err;
+    return 0;
 }
 
 /* Refuses options that do not go together. */

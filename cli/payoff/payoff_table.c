@@ -88,7 +88,7 @@ void payoff_show_setting(const struct out_report *report, const struct payoff_pl
 
 /* ---- tables of ways and places, and notes ---- */
 
-/* Adds the cells of a way. `bar`: x is the way with which the others are compared. */
+/* Adds the cells of a way. `bar`: x is the way with which all ways are compared. */
 static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool bar,
                     const struct gcb_setting *s)
 {
@@ -158,8 +158,8 @@ void payoff_show_notes(const struct out_report *report, const struct gcb_ways *w
 {
     const struct gcb_setting *s = &j->setting;
     const double n = s->network.workers;
-    bool fixed = false;
-    unsigned workers = 1;
+    bool fixed = false;   /* the error of a shown way is that of fewer than n workers */
+    unsigned workers = 1; /* most workers with which an error was measured */
 
     for (size_t i = 0; i < j->count; i++) {
         const struct gcb_way *way = j->items[i].way;
