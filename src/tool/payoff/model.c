@@ -159,7 +159,7 @@ static double coding_time(const struct gcb_exchange_load *load, bool values, boo
     if (!load->half)
         seconds += c->code_share / n + c->decode;
     else if (values) /* decodes only its share of the sum */
-        seconds += c->decode / n;
+        seconds += c->decode / (n * p);
     return (values ? seconds : seconds / p) + load->copy;
 }
 

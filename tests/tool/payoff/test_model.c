@@ -351,6 +351,7 @@ static void test_two_levels(void **state)
     load.half = true;
     gcb_exchange_model(&t, &net, &load);
     expect(t.network, 3 * 5 * 1e-5 + 5.0 / 6 * 1e7 / 1e9, "half", 24);
+    expect(t.coding, 3e-3 + 2e-3 / 24, "a worker's share", 24);
     /* a worker in each node is one level */
     load.half = false;
     net.per_node = 1;
