@@ -95,7 +95,7 @@ static void add_way(struct gcb_table *table, const struct gcb_judged *x, bool ba
     const struct gcb_exchange_times *t = &x->times;
     char text[200], low[32], high[32];
 
-    snprintf(text, sizeof(text), "%s reduce-scatter", x->way->method.name);
+    snprintf(text, sizeof(text), "%s reduce-scatter", gcb_shown_name(x->way->method.name));
     gcb_table_cell(table, s->sharded && x->way->baseline ? text : x->way->label);
     gcb_table_cell(table, error_text(text, x->item.error));
     gcb_table_cell(table, error_text(text, x->item.lasting));

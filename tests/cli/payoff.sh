@@ -95,6 +95,8 @@ import json
 rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
 assert {r['method'] for r in rows} == {'identity', 'fp16', 'bf16', 'qsgd'} and all('bits=4' in r['spec'] for r in rows if not r['baseline'])"
     fails 2 $place --method qsgd:bits=3 "$results"
+    run payoff $place --sharded --reduce-dtype fp32 "$results"
+    prints "fp32 reduce-scatter"
     for spec in 4 4,collective=allgather; do sed -n "s/8,collective=twoshot\"/$spec\"/p" "$results"; done | cat "$results" - >"$tmp/twice.json"
     rows $place "$tmp/twice.json" # a collective that is the usual one makes no second way
     mkdir -p "$tmp/$long/$long"
