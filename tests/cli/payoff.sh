@@ -271,7 +271,8 @@ for seconds in 1e300 1e-300; do
 done
 for damage in 's/"gather_rounds": [0-9.]*,//' 's/"seconds": /"seconds": -/' 's/"algorithm": "[a-z]*"/"algorithm": "pigeon"/' \
     's/"workers": 4/"workers": 99999999/' 's/"method": "[a-z]*"/"method": 7/' 's/"seconds_low": /"seconds_low": 9/' \
-    's/"reduce_bytes": [^,]*/"reduce_bytes": 1e308/' 's/"seconds": [^,]*/"seconds": 5e-324/'; do
+    's/"reduce_bytes": [^,]*/"reduce_bytes": 1e308/' 's/"seconds": [^,]*/"seconds": 5e-324/' \
+    's/"size_rounds": /"shift_rounds": 1, &/'; do
     sed "$damage" "$net/exchanges.json" >"$tmp/bad.json"
     fails 1 --link "$net/link.json" "$tmp/bad.json"
 done

@@ -47,10 +47,12 @@ static const char *find_gap(const struct gcb_measured *x)
         return "elements and the times of its phases";
     if (low > high)
         return "an interval whose ends are in order";
-    for (size_t i = 0; i + 1 < KINDS; i++) /* RING, the last kind, may be missing */
+    for (size_t i = 0; i + 1 < KINDS; i++) /* older rows lack RING, the last kind */
         if (!(amount(x, kinds[i].count) >= 0.0 && amount(x, kinds[i].bytes) >= 0.0 &&
               amount(x, GCB_FIELD_SIZE_ROUNDS) >= 0.0))
             return "`gather_rounds` to `size_rounds`; measure again with this version";
+    if (amount(x, GCB_FIELD_SHIFT_ROUNDS) > 0.0 && !(amount(x, GCB_FIELD_SHIFT_BYTES) >= 0.0))
+        return "`shift_bytes`";
     return NULL;
 }
 
