@@ -16,7 +16,7 @@ constexpr unsigned kWarps = kTileThreads / kWarp;
 struct sum_group {
     uint32_t from; /* its lowest sum */
     uint32_t row;  /* its row of the counts */
-    /* in 2^-16 bits: of a code for this group, and of one code for this and the next group */
+    /* costs in 2^-16 bits: of a code for this group, and of one code for this and the next group */
     uint64_t cost, joined;
 };
 
@@ -63,8 +63,9 @@ __device__ void cost_joined(codes_room &m, unsigned g)
         m.group[g].joined = cost;
 }
 
-/* Makes a group of each sum that occurred before a gap. Called by every thread of the block. */
-__device__ void first_groups(codes_room &m, const gap_codes &from)
+/* Makes a group of each sum that occurred before a gap, and computes the groups' costs. Called by
+ * every thread of the block. */
+__device__ void make_groups(codes_room &m, const gap_codes &from)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m.count[i / GCB_PREFIX_SYMBOLS][i % GCB_PREFIX_SYMBOLS] = from.count[i];
@@ -254,7 +255,7 @@ __global__ void make_adaptive_codes(gap_codes *to, gcb_cuda_chosen c)
     codes_room &m = shared<codes_room>();
     const uint64_t kept = c.choice->kept;
 
-    first_groups(m, *to);
+    make_groups(m, *to);
     join_groups(m);
     make_codes(m);
     make_head(m);

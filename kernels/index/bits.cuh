@@ -133,7 +133,7 @@ __device__ __forceinline__ uint32_t get_bits(const bit_source &s, uint64_t at, u
 }
 
 /* The number of ones below the lowest zero; 32 if there is no zero. */
-__device__ __forceinline__ unsigned leading_ones(uint32_t v)
+__device__ __forceinline__ unsigned trailing_ones(uint32_t v)
 {
     return ~v ? lowest_bit(~v) : 32;
 }

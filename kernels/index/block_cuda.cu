@@ -20,19 +20,19 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 /* ---- writing ---- */
 
 /* The number of kept positions before tile t; all of them if t is above the number of tiles. */
-__device__ uint32_t first_of(const gcb_cuda_chosen &c, uint64_t t)
+__device__ uint32_t kept_before(const gcb_cuda_chosen &c, uint64_t t)
 {
     return c.first[lesser(t, tile_count(c.n))];
 }
 
 /* Writes the number of kept positions of each block: 2 bytes at the narrow width, 4 at the wide
- * width. A block of the narrow width is a tile, so c.first gives the counts. */
+ * width. A block of the narrow width is a tile, so kept_before gives the counts. */
 __device__ void put_counts(uint8_t *out, const gcb_cuda_chosen &c, unsigned width)
 {
     const unsigned tiles = 1u << (width - kNarrow);
 
     for (uint64_t b = thread_of_grid(); b < blocks_of(c.n, width); b += threads_of_grid()) {
-        const uint32_t count = first_of(c, (b + 1) * tiles) - first_of(c, b * tiles);
+        const uint32_t count = kept_before(c, (b + 1) * tiles) - kept_before(c, b * tiles);
 
         if (width == kWide) {
             put_u32(out + 4 * b, count);
@@ -144,14 +144,13 @@ __global__ void get_locals(gcb_cuda_decoding f, gcb_cuda_payload p, const uint32
                            gcb_device_result *result)
 {
     const uint64_t kept = f.head->kept;
-    bit_source bits;
-    uint64_t blocks;
     index_parts in;
 
     if (kept == 0 || !find_parts(&in, p, *f.head))
         return;
-    blocks = blocks_of(p.n, in.width);
-    bits = {p.in, 8 * in.locals, 8 * p.length};
+    const uint64_t blocks = blocks_of(p.n, in.width);
+    const bit_source bits = {p.in, 8 * in.locals, 8 * p.length};
+
     if (blockIdx.x == 0 && threadIdx.x == 0 && !is_block_end(bits, bits.from + kept * in.width))
         damage(f.head, result);
     for (uint64_t i = thread_of_grid(); i < kept; i += threads_of_grid()) {

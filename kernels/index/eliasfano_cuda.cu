@@ -139,8 +139,8 @@ __device__ uint32_t read_position(const stream_block &block, const block_parts &
 }
 
 /* Reads a block's positions; threads share the block's bits. At least one thread returns false if a
- * position is n or more, or the block ends before its last position or too long after it. Does not
- * check the order of the positions. Called by every thread of the block. */
+ * position is n or more, the block ends before its last position, or more than padding follows that
+ * position. Does not check the order of the positions. Called by every thread of the block. */
 __device__ bool get_block(scan_room &room, uint32_t *pos, const stream_block &block,
                           const block_parts &in, uint64_t n)
 {
@@ -215,7 +215,7 @@ int gcb_cuda_put_eliasfano(gcb_device_stream *s, uint8_t *out, const gcb_cuda_ch
 int gcb_cuda_get_eliasfano(gcb_device_stream *s, const gcb_cuda_payload *p,
                            const gcb_cuda_decoding *f, gcb_device_result *result)
 {
-    open_stream(s, *p, *f, result);
+    check_length(s, *p, *f, result);
     launch(get_blocks, grid_over(tile_count(p->n)), kTileThreads, sizeof(scan_room), s, *f, *p,
            result);
     return find_tiles(s, *f, p->n);

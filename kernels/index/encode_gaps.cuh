@@ -2,8 +2,8 @@
 #define KERNELS_INDEX_ENCODE_GAPS_CUH
 
 /*
- * Writes the gaps between kept positions in a code; each thread handles 16 gaps. A code is a class
- * that is constructed from (chosen, const table *) and has
+ * Writes gaps in a code; each thread handles 16 gaps. A gap is the number of dropped positions
+ * directly before a kept one. A code is a class constructed from (chosen, const table *), with
  *
  *   past        a type: what the code remembers of the earlier gaps of a block
  *   begin       returns the past at the beginning of a run of gaps
@@ -24,7 +24,7 @@ struct gap_bits {
     uint64_t tail;
 };
 
-/* A thread's gaps of a block, each less one: the number of positions between two kept positions. */
+/* A thread's gaps of a block. */
 struct gap_run {
     uint32_t gap[kTileEach];
     /* the two gaps before the run, the last gap first; both are 0 in a block's first run */
@@ -32,7 +32,7 @@ struct gap_run {
     unsigned count; /* number of gaps in the run */
 };
 
-/* The gap before kept position i, less one. */
+/* The gap before kept position i. */
 __device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
 {
     return i ? pos[i] - pos[i - 1] - 1 : pos[0];
@@ -111,8 +111,9 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
     return bits;
 }
 
-/* Step 1: computes the number of bytes of each block. A thread's gaps are in registers; the launch
- * bound limits the registers so that six thread blocks fit a multiprocessor. */
+/* Step 1 of writing a stream (stream.cuh): computes the number of bytes of each block. A thread's
+ * gaps are in registers; the launch bound limits the registers so that six thread blocks fit a
+ * multiprocessor. */
 template <class Code, class Table>
 __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes, gcb_cuda_chosen c,
                                                                 const Table *table)

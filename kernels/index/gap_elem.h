@@ -5,10 +5,10 @@
  * (src/lib/sparse/gap_codes.h). */
 #include "kernels/base/hd.h"
 
-#define GCB_GAP_CODES 8 /* most codes of a stream */
+#define GCB_GAP_CODES 8 /* largest number of prefix codes in a stream */
 #define GCB_GAP_SUMS 61 /* possible sums of two magnitudes of up to 30 */
-/* The first byte of a stream: below this value it is Golomb's parameter. Otherwise it is this value
- * minus one, plus the number of the stream's own codes. */
+/* The first byte of a stream. Below this value, it is the parameter of Golomb's code. Otherwise it
+ * is this value minus one, plus the number of prefix codes that the stream brings along. */
 #define GCB_GAP_MARK 32
 
 /* The symbol of a gap: `gap` counts the dropped positions between two kept ones, and is below 2^31.
@@ -21,8 +21,8 @@ GCB_HD unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
     return gap < 16 ? gap : 12 + *low;
 }
 
-/* The magnitudes of the last two gaps: of the last gap, and the sum of both. 0 at the beginning of
- * a block. The sum chooses the code of the next gap. */
+/* The magnitude of the last gap (gcb_gap_update_past), and the sum of the magnitudes of the last
+ * two gaps. Both are 0 at the beginning of a block. The sum chooses the code of the next gap. */
 struct gcb_gap_past {
     unsigned last, sum;
 };

@@ -17,7 +17,7 @@ namespace
 /* The codes of a stream, in device memory. */
 struct gap_tables {
     uint64_t head;  /* bytes before the first block */
-    uint32_t codes; /* 0: Golomb's code, with parameter b */
+    uint32_t codes; /* number of prefix codes; 0: Golomb's code, with parameter b */
     uint32_t b;
     uint8_t code_of_sum[GCB_GAP_SUMS + 3];             /* 3 bytes of padding */
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
@@ -44,7 +44,7 @@ struct bit_reader {
      * 0 if `failed`. */
     __device__ unsigned ones(unsigned limit)
     {
-        const unsigned n = leading_ones(peek_bits(source, at));
+        const unsigned n = trailing_ones(peek_bits(source, at));
 
         at += n + 1;
         failed = failed || n > limit || at > source.end;
@@ -86,18 +86,18 @@ __device__ bool get_codes(gap_tables *t, tables_room &room, const stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
     bit_reader r = {{s.in, from, 8 * s.end}, from, false};
-    unsigned below = 0;
+    unsigned before = 0;
 
     for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
         t->code_of_sum[sum] = 0;
     for (unsigned g = 1; g < room.codes; g++) {
         const unsigned start = r.get(6);
 
-        if (start <= below || start >= GCB_GAP_SUMS)
+        if (start <= before || start >= GCB_GAP_SUMS)
             return false;
-        for (below = start; below < GCB_GAP_SUMS; below++)
-            t->code_of_sum[below] = static_cast<uint8_t>(g);
-        below = start;
+        for (unsigned sum = start; sum < GCB_GAP_SUMS; sum++)
+            t->code_of_sum[sum] = static_cast<uint8_t>(g);
+        before = start;
     }
     for (unsigned g = 0; g < room.codes; g++)
         if (!get_lengths(&r, room.length[g]) || !gcb_prefix_is_complete(room.length[g]))
@@ -124,7 +124,7 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
 }
 
 /* Reads the head of the stream. Returns false if the head is invalid, the stream does not fill the
- * payload, or the stream has its own codes although !adaptive. Called by one thread. */
+ * payload, or the stream has prefix codes although !adaptive. Called by one thread. */
 __device__ bool get_head(gap_tables *t, tables_room &room, const gcb_cuda_payload &p,
                          const gcb_cuda_payload_head &head, bool adaptive)
 {
@@ -168,9 +168,9 @@ __global__ void read_tables(gap_tables *t, gcb_cuda_payload p, gcb_cuda_payload_
 
 /* ---- the gaps ---- */
 
-/* Reads a block's gaps. In Golomb's code, `past` of a code_place is the number of ones of the
- * next gap that earlier stretches have. In the stream's own codes, it has the magnitudes of the two
- * gaps before (gcb_gap_past). */
+/* Reads a block's gaps. In Golomb's code, `past` of a code_place is the number of ones of the next
+ * gap that earlier stretches have. In prefix codes, `past` is a struct gcb_gap_past as one number:
+ * last + 256 * sum. */
 struct block_gaps {
     const gap_tables *t;
     bit_source source;
@@ -186,7 +186,7 @@ struct block_gaps {
 
         for (;;) {
             const uint64_t left = end - p.at, skip = left < 32 ? left : 32;
-            const unsigned ones = leading_ones(peek_bits(source, p.at));
+            const unsigned ones = trailing_ones(peek_bits(source, p.at));
 
             if (ones < skip) {
                 quotient = p.past + ones;
@@ -204,17 +204,13 @@ struct block_gaps {
             return false;
         }
         *gap = static_cast<uint32_t>(n);
-        if (quotient <= n >> b) {
-            const uint64_t v = quotient << b | get_bits(source, p.at, b);
-
-            *gap = static_cast<uint32_t>(v < n ? v : n);
-        }
+        if (quotient <= n >> b)
+            *gap = static_cast<uint32_t>(lesser(quotient << b | get_bits(source, p.at, b), n));
         p.at += b;
         return true;
     }
 
-    /* Reads the next gap in the stream's own codes. Returns false if the block ends before the gap
-     * does. */
+    /* Reads the next gap in prefix codes. Returns false if the block ends before the gap does. */
     __device__ bool next_prefix(code_place &p, uint32_t *gap) const
     {
         gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
@@ -235,8 +231,8 @@ struct block_gaps {
     }
 
     /* Reads the next gap if it belongs to the stretch: in Golomb's code, if the zero that ends its
-     * quotient is in the stretch; in the stream's own codes, if it begins there. Otherwise, or if
-     * the block ends before the gap does, returns false. */
+     * quotient is in the stretch; in prefix codes, if the gap begins there. Otherwise, or if the
+     * block ends before the gap does, returns false. */
     __device__ bool next(code_place &p, const stretch &s, uint32_t *gap) const
     {
         if (p.at > s.end || (p.at == s.end && !s.last))

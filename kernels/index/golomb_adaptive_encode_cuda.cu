@@ -80,7 +80,7 @@ __global__ void count_gaps(gap_codes *m, gcb_cuda_chosen c)
 
 /* ---- writing ---- */
 
-/* The code of the adaptive index: the stream's own codes or, if !own, Golomb's code. */
+/* The code of the adaptive index: the codes made from the counts or, if !own, Golomb's code. */
 struct adaptive_code {
     using past = struct gcb_gap_past;
     const gap_codes *m;

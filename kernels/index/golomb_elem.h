@@ -3,7 +3,7 @@
 
 #include "kernels/base/hd.h"
 
-#define GCB_GOLOMB_PARAMETERS 31
+#define GCB_GOLOMB_PARAMETERS 31 /* the largest parameter; 0 is allowed, too */
 
 /* Returns 1 - (phi - 1)^(2^-(b-1)) for b = 1 to GCB_GOLOMB_PARAMETERS, where phi is the golden
  * ratio. Up to this density of kept positions, the best parameter is b or more. */

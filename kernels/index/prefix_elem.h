@@ -11,8 +11,8 @@
  */
 #include "kernels/base/hd.h"
 
-#define GCB_PREFIX_SYMBOLS 43
-#define GCB_PREFIX_BITS 10 /* length of the longest codeword */
+#define GCB_PREFIX_SYMBOLS 43 /* as many as gcb_gap_symbol can return */
+#define GCB_PREFIX_BITS 10    /* length of the longest codeword */
 #define GCB_PREFIX_ENTRIES (1u << GCB_PREFIX_BITS)
 
 /* ---- lengths from counts ---- */

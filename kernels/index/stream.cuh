@@ -43,9 +43,10 @@ __device__ __forceinline__ uint64_t stream_at(const gcb_cuda_chosen &c, const gc
 }
 
 /*
- * Step 2, with one block of threads. Computes the offset of each block in the stream. Writes the
- * stream's length and its head, and sets the payload's length. layout.block_bytes(c, b) returns the
- * bytes of block b; layout.open(c) returns an object with the functions head_bytes and head_byte.
+ * Step 2, with one block of threads. Computes the offset of each block in the stream. Sets the
+ * payload's length and, if a position is kept, writes the stream's length and its head.
+ * layout.block_bytes(c, b) returns the bytes of block b; layout.open(c) returns an object with the
+ * functions head_bytes and head_byte.
  */
 template <class Layout>
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, uint8_t *out,
@@ -87,11 +88,11 @@ struct no_head {
 __device__ __forceinline__ void put_entry(uint8_t *out, const gcb_cuda_chosen &c,
                                           const gcb_cuda_values &how, uint64_t b, uint32_t offset)
 {
-    uint8_t *entry =
-        out + index_at(c.n, c.choice->kept, how) + kStreamLength + (b - 1) * kDirectoryEntry;
-
     if (b == 0)
         return;
+    uint8_t *const entry =
+        out + index_at(c.n, c.choice->kept, how) + kStreamLength + (b - 1) * kDirectoryEntry;
+
     put_u32(entry, c.pos[b * kTile - 1]);
     put_u32(entry + 4, offset);
 }
@@ -125,8 +126,8 @@ __device__ __forceinline__ bool stream_fills_payload(const gcb_cuda_payload &p,
 
 /* Queues a kernel that refuses a payload that keeps positions if stream_fills_payload is false
  * (varint_cuda.cu). */
-int open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
-                gcb_device_result *result);
+int check_length(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
+                 gcb_device_result *result);
 
 /* A block of up to kTile positions. It can be read without the blocks before it. */
 struct stream_block {
@@ -159,9 +160,9 @@ __device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, ui
 }
 
 /*
- * Replaces the gaps in `pos`, each less one, by the positions of block b. Returns false in every
- * thread if a position is not below n, or the directory gives another last position. Called by
- * every thread of the block, after a barrier.
+ * Replaces the gaps in `pos` by the positions of block b. A gap is the number of dropped positions
+ * directly before a kept one. Returns false in every thread if a position is not below n, or the
+ * directory gives another last position. Called by every thread of the block, after a barrier.
  */
 __device__ __forceinline__ bool add_gaps(scan_room_of<uint64_t> &room, uint32_t *pos,
                                          const stream &s, uint64_t b, const stream_block &block)
@@ -198,9 +199,9 @@ template <class Reader> struct get_room {
  *
  *   room   a type: the shared memory that the reader needs
  *   head   returns the number of bytes before the first block
- *   get    writes a block's gaps, each less one, to the places of its positions; a number of n or
- *          more may be given as n. If the bits are not a valid block, at least one thread returns
- *          false. Called by every thread of the block.
+ *   get    writes a block's gaps (add_gaps) to the places of its positions. n is the number of the
+ *          tensor's positions; a gap of n or more may be written as n. If the bits are not a valid
+ *          block, at least one thread returns false. Called by every thread of the block.
  */
 template <class Reader, class Table>
 __global__ void get_gaps(gcb_cuda_decoding f, gcb_cuda_payload p, const Table *table,

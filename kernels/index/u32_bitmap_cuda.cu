@@ -41,7 +41,7 @@ __device__ unsigned flag_bytes(uint64_t n, uint64_t tile)
     return (elements_from(n, tile * kTile, kTile) + 7) / 8;
 }
 
-/* Writes a bit for each position: 1 if it is kept. */
+/* Writes a bit for each position: 1 if it is kept. Writes no bits if no position is kept. */
 __global__ void put_flags(uint8_t *out, gcb_cuda_chosen c, gcb_cuda_values how,
                           gcb_device_result *result)
 {
@@ -134,8 +134,8 @@ struct flag_room {
     scan_room scan;
 };
 
-/* Sets f.first[t] to the number of flags of tile t. Sets the status if a position that does not
- * exist has a flag. */
+/* Sets f.first[t] to the number of flags of tile t. Marks the payload as damaged if a position that
+ * does not exist has a flag. */
 __global__ void count_flags(gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                             gcb_device_result *result)
 {

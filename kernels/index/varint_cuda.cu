@@ -97,8 +97,8 @@ __global__ void check_stream(gcb_cuda_payload p, gcb_cuda_payload_head *head,
 
 } /* namespace */
 
-int gcb::open_stream(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
-                     gcb_device_result *result)
+int gcb::check_length(gcb_device_stream *s, const gcb_cuda_payload &p, const gcb_cuda_decoding &f,
+                      gcb_device_result *result)
 {
     return launch(check_stream, 1, kWarp, 0, s, p, f.head, result);
 }
@@ -118,6 +118,6 @@ int gcb_cuda_put_varint(gcb_device_stream *s, uint8_t *out, const gcb_cuda_chose
 int gcb_cuda_get_varint(gcb_device_stream *s, const gcb_cuda_payload *p, const gcb_cuda_decoding *f,
                         gcb_device_result *result)
 {
-    open_stream(s, *p, *f, result);
+    check_length(s, *p, *f, result);
     return get_stream<varint_reader, no_table>(s, p, f, nullptr, result);
 }
