@@ -62,8 +62,8 @@ __device__ __forceinline__ block_work find_work(const message_group &where)
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
 }
 
-/* A block's part of a message: `here` elements from `start` on. Those of this thread, up to 16,
- * begin at `first`. */
+/* A block's part of a message: `here` elements from `start` on. This thread's elements, up to 16 of
+ * them, begin at `first`. */
 struct tile_work : block_work {
     uint64_t start, first;
     unsigned here;

@@ -150,8 +150,8 @@ template <unsigned by> __device__ __forceinline__ void swap_quarters(float (&v)[
  * Like store_floats, for the runs of a warp's threads, which follow each other. Called by every
  * thread of the warp. May overwrite v. If all runs of the warp lie inside the array, four threads
  * first exchange quarters of their runs, so that in each access they write 64 bytes that follow
- * each other. Otherwise each of them would write 16 bytes of another run, and memory is written in
- * sectors of 32 bytes.
+ * each other. Without the exchange, each thread would write 16 bytes of its own run, but memory is
+ * written in sectors of 32 bytes.
  */
 __device__ __forceinline__ void store_runs(float *x, float (&v)[kTileEach], uint64_t first,
                                            uint64_t n)
