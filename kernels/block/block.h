@@ -10,7 +10,7 @@
 /*
  * Family `block`: elements in blocks of 2^log2 that share a scale; block_elem.h defines the
  * arithmetic. The arrays most, scale, factor, lo, hi, a and divisor have an entry for each block.
- * Only the last block may be shorter. log2 is at least 4. Every variant is bit-exact.
+ * Only the last block may be shorter. log2 is at least 4. All variants give the same bits.
  *
  * most:         the largest magnitude of each block, as a bit pattern.
  * scales:       writes the scale of each of n blocks, as it stands in a message, and the factor by
@@ -18,7 +18,7 @@
  * floats:       code[i] = the nearest small float of x[i] * factor. Returns how many saturate.
  * draw_floats:  the same, but code[i] is the code below or above, as the random number of element i
  *               of the tile decides (gcb_tile_number). x[0] is the draw's element 0.
- * from_floats:  x[i] = the value of code[i], times the scale, or divided by it.
+ * from_floats:  x[i] = the value of code[i], times the scale or, if `divides`, divided by it.
  * ends:         the smallest and the largest value of each block. Returns the largest magnitude of
  *               all as a bit pattern. A zero may have either sign.
  * integers, draw_integers, from_integers: like floats, draw_floats and from_floats, for integers
@@ -31,10 +31,10 @@
 /*
  * A table that finds the nearest code of the dynamic book. A cell has the numbers of one sign with
  * the same leading bits: the exponent and six bits of the mantissa; cell 0 has all magnitudes below
- * 2^-22, whose nearest value is 0. The nearest code changes at most once within a cell. A word has
- * the code of the cell's smallest magnitude in its low 8 bits. Above it is the least value of the
- * other GCB_CELL_BITS bits for which the next code, away from 0, is the nearest; 1 << GCB_CELL_BITS
- * if there is none.
+ * 2^-22, whose nearest value is 0. The nearest code changes at most once within a cell. The table
+ * has a word for each cell. Its low 8 bits are the code of the cell's smallest magnitude. The bits
+ * above are the least value of a number's low GCB_CELL_BITS bits for which the next code, away from
+ * 0, is the nearest; 1 << GCB_CELL_BITS if there is none.
  */
 #define GCB_CELL_BITS 17
 #define GCB_CELL_FIRST ((0x34800000u >> GCB_CELL_BITS) - 1) /* cell 0 ends at 2^-22 */

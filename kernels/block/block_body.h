@@ -234,7 +234,7 @@ INLINE void draw_integers_group(uint16_t *code, const float *x, size_t m,
                                 struct gcb_tile_draw draw)
 {
     for (size_t j = 0; j < m; j++)
-        code[j] = (uint16_t)gcb_draw_integer(gcb_affine_t(x[j], a, top, minimum),
+        code[j] = (uint16_t)gcb_draw_integer(gcb_affine_place(x[j], a, top, minimum),
                                              gcb_tile_number(&draw, (uint32_t)j));
 }
 
@@ -303,8 +303,10 @@ INLINE void nearest_group(uint16_t *code, const float *x, size_t m, float diviso
 }
 
 static void nearest(uint16_t *code, const float *x, size_t n, unsigned log2, const float *divisor,
-                    const uint32_t *cells){
-    EACH_GROUP(n, FEW, nearest_group(code + i, x + i, m, divisor[i >> log2], cells))}
+                    const uint32_t *cells)
+{
+    EACH_GROUP(n, FEW, nearest_group(code + i, x + i, m, divisor[i >> log2], cells));
+}
 
 /* The four tables of `sum` take turns, because an addition waits for the one before it in the same
  * place. Parts of elements beyond all bins are added to `parts`. */
@@ -336,7 +338,7 @@ static void bins(uint16_t *code, int64_t *parts, uint64_t *count, const float *x
     const struct gcb_bins b = *bins;
     uint64_t sum[4][GCB_BOOK] = {{0}};
 
-    EACH_GROUP(n, FEW, bins_group(code + i, sum, parts, x + i, m, b))
+    EACH_GROUP(n, FEW, bins_group(code + i, sum, parts, x + i, m, b));
     for (size_t c = 0; c < GCB_BOOK; c++) {
         const uint64_t all = sum[0][c] + sum[1][c] + sum[2][c] + sum[3][c];
 

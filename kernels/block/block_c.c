@@ -18,11 +18,11 @@ static bool is_next(uint32_t code, float t)
  * the code after `code`; 1 << GCB_CELL_BITS if there is none. The low bits of t are 0. */
 static uint32_t begin_of_next(uint32_t code, uint32_t t)
 {
-    uint32_t begin = 1u << GCB_CELL_BITS;
+    const uint32_t end = 1u << GCB_CELL_BITS;
+    uint32_t begin = is_next(code, gcb_float_of(t + end - 1)) ? end - 1 : end;
 
-    if (is_next(code, gcb_float_of(t + begin - 1)))
-        for (uint32_t step = begin-- / 2; step; step /= 2)
-            begin -= is_next(code, gcb_float_of(t + begin - step)) ? step : 0;
+    for (uint32_t step = end / 2; step && begin < end; step /= 2)
+        begin -= is_next(code, gcb_float_of(t + begin - step)) ? step : 0;
     return begin;
 }
 

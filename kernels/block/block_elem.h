@@ -102,8 +102,8 @@ GCB_HD uint32_t gcb_lower(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* A subnormal value in steps. A larger value counts as the smallest normal one; nobody uses the
- * result. */
+/* A subnormal value in steps. For a larger value, returns the steps of the smallest normal value;
+ * gcb_small_drawn does not use that result. */
 GCB_HD float gcb_small_steps(uint32_t a, const struct gcb_small_float *f)
 {
     return gcb_float_of(gcb_lower(a, f->normal)) * f->per_step;
@@ -286,7 +286,7 @@ GCB_HD float gcb_affine_steps(float x, const struct gcb_affine *a, int minimum)
     return minimum ? (x - a->base) / step : x / step;
 }
 
-/* t cut to [0, top]. */
+/* t limited to [0, top]. */
 GCB_HD float gcb_affine_cut(float t, float top)
 {
     t = t > 0.0f ? t : 0.0f;
@@ -303,8 +303,9 @@ GCB_HD uint32_t gcb_affine_nearest(float x, const struct gcb_affine *a, float to
     return (uint32_t)(int32_t)gcb_affine_cut(rounded, top);
 }
 
-/* x in steps above the code 0, cut to [0, top]: a draw rounds it up or down. */
-GCB_HD float gcb_affine_t(float x, const struct gcb_affine *a, float top, int minimum)
+/* The place of x among the codes: x in steps above code 0, limited to [0, top]. A draw rounds the
+ * place up or down. */
+GCB_HD float gcb_affine_place(float x, const struct gcb_affine *a, float top, int minimum)
 {
     const float t = gcb_affine_steps(x, a, minimum);
 

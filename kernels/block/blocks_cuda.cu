@@ -118,7 +118,7 @@ template <class Where> __global__ void clear_bins(Where where)
         set_status(&item.result->status, GCB_E_SEND_RAW);
 }
 
-/* Writes the book, and the residual. */
+/* Writes the book of the bins' means and, with error feedback, the residual. */
 template <class Where> __global__ void finish_bins(Where where)
 {
     block_room &room = shared<block_room>();
@@ -194,7 +194,7 @@ __device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint
 {
     if (!how.drawn)
         return gcb_affine_nearest(x, &s.affine, how.top, how.minimum);
-    return gcb_draw_integer(gcb_affine_t(x, &s.affine, how.top, how.minimum), number);
+    return gcb_draw_integer(gcb_affine_place(x, &s.affine, how.top, how.minimum), number);
 }
 
 /* share_floats, share_integers and share_book find what this thread's elements v share, and write

@@ -117,7 +117,7 @@ GCB_HD float gcb_bin_mean(const struct gcb_bins *b, uint32_t code, int64_t parts
                                   : -0x1.fffffep127f;
 }
 
-/* Bins refuse a tensor whose sum of squares is not below this: values might overflow. */
+/* A tensor whose sum of squares is not below this is sent raw: values of bins might overflow. */
 #define GCB_BINS_MOST 0x1p252
 
 #endif
