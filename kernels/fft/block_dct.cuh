@@ -60,7 +60,7 @@ struct dct_quad {
 /* ---- elements to numbers ---- */
 
 /* Loads the block's elements as the complex numbers of the FFT's input. Adds error feedback.
- * Elements from in.n on are 0. Called by every thread of the block; a barrier follows. */
+ * Elements from in.n on are 0. Called by every thread of the block; ends with a barrier. */
 __device__ __forceinline__ void load_folded(dct_room &room, const gcb_device_input &in,
                                             uint64_t start, unsigned m)
 {
@@ -202,7 +202,7 @@ __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dc
 
 /* Does the FFT's last round and the work of numbers_to_coefficients, with the numbers in registers
  * between the two. Only for a transform that fills the block. Called by every thread of the block,
- * after a barrier; a barrier follows. */
+ * after a barrier; ends with a barrier. */
 __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;
@@ -230,7 +230,7 @@ __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const
 }
 
 /* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). Adds
- * error feedback. Called by every thread of the block; a barrier follows the coefficients. */
+ * error feedback. Called by every thread of the block; ends with a barrier. */
 template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const gcb_device_input &in,
                                                 const gcb_cuda_dct &d)

@@ -82,7 +82,7 @@ template <bool Whole> struct number_place {
 };
 
 /* Replaces the coefficients in `room` by the numbers of the FFT. Called by every thread of the
- * block; a barrier follows. */
+ * block; ends with a barrier. */
 template <bool Whole>
 __device__ __forceinline__ void coefficients_to_numbers(dct_room &room, const dct_twiddles &t)
 {
@@ -166,7 +166,7 @@ struct put_coefficient {
 };
 
 /* Fills the block's room with the message's coefficients; 0 if a coefficient was not kept. Called
- * by every thread of the block; a barrier follows. */
+ * by every thread of the block; ends with a barrier. */
 __device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
                                   const gcb_cuda_dct &d, uint64_t start)
 {

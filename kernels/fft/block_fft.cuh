@@ -76,8 +76,8 @@ __device__ __forceinline__ void write_butterfly(block_fft_room &room, const comp
             at(room, to + r * p) = v[r];
 }
 
-/* Does one round for all numbers of the block. Called by every thread of the block; a barrier
- * follows the results. */
+/* Does one round for all numbers of the block. Called by every thread of the block; ends with a
+ * barrier. */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void
 fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m, unsigned p)
@@ -94,9 +94,9 @@ fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m
     sync_block();
 }
 
-/* Does all rounds in shared memory. The numbers must be in `room` before a barrier; a barrier
- * follows the results. `twiddles` has the twiddle factors of each round except the first, m minus
- * the first radix in all (fill_rounds). Called by every thread of the block. */
+/* Does all rounds in shared memory. A barrier must lie between the writes to `room` and the call;
+ * the function ends with a barrier. `twiddles` has the twiddle factors of each round except the
+ * first, m minus the first radix in all (fill_rounds). Called by every thread of the block. */
 __device__ __forceinline__ void block_fft(block_fft_room &room,
                                           const complex *__restrict__ twiddles, unsigned m)
 {
@@ -117,7 +117,7 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
  * The rounds of one transform of all 2048 numbers: three of radix 8 (write_first, middle_rounds),
  * then one of radix 4 (read_last). The last round leaves its results in registers: a thread
  * computes two butterflies, which the caller chooses. The functions are called by every thread of
- * the block; a barrier follows write_first and middle_rounds.
+ * the block; write_first and middle_rounds end with a barrier.
  */
 constexpr unsigned kLastPart = kBlockPoints / 4; /* from a last butterfly's result to its next */
 

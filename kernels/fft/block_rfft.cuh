@@ -33,7 +33,7 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 /* ---- elements to numbers ---- */
 
 /* Loads the block's elements, which begin at `start`, as complex numbers. Adds error feedback.
- * Elements from in.n on are 0. Called by every thread of the block; a barrier follows. */
+ * Elements from in.n on are 0. Called by every thread of the block; ends with a barrier. */
 __device__ __forceinline__ void load_numbers(block_fft_room &room, const gcb_device_input &in,
                                              uint64_t start)
 {
@@ -80,7 +80,7 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
     return larger(largest_part(near), largest_part(far));
 }
 
-/* Replaces the block's numbers by bins. Called by every thread of the block; a barrier follows.
+/* Replaces the block's numbers by bins. Called by every thread of the block; ends with a barrier.
  * Returns the largest part among the bins of this thread. */
 __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const fft_twiddles &t)
 {
@@ -99,7 +99,7 @@ __device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const ff
 
 /* Does the FFT's last round and the work of split_numbers, with the numbers in registers between
  * the two. Only for a transform that fills the block. Called by every thread of the block, after a
- * barrier; a barrier follows. Returns the largest part among the bins of this thread. */
+ * barrier; ends with a barrier. Returns the largest part among the bins of this thread. */
 __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
@@ -123,9 +123,9 @@ __device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, con
 }
 
 /* Transforms the block's chunks, which begin at element `start`, to bins in `room`. Adds error
- * feedback. Called by every thread of the block; a barrier follows the last write. Returns the
- * largest part among the bins of this thread. `Whole`: one chunk fills the block, and in.n is a
- * multiple of its length, so no element is missing. */
+ * feedback. Called by every thread of the block; ends with a barrier. Returns the largest part
+ * among the bins of this thread. `Whole`: one chunk fills the block, and in.n is a multiple of its
+ * length, so no element is missing. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
                                                       const gcb_device_input &in, uint64_t start)

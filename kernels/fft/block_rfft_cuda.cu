@@ -52,8 +52,8 @@ __device__ void join_ends(complex &zero, complex &middle)
     middle = {-2.0f * middle.im, 2.0f * middle.re};
 }
 
-/* Replaces the block's bins by the numbers of the FFT. Called by every thread of the block; a
- * barrier follows. */
+/* Replaces the block's bins by the numbers of the FFT. Called by every thread of the block; ends
+ * with a barrier. */
 template <bool Whole>
 __device__ __forceinline__ void bins_to_numbers(block_fft_room &room, const fft_twiddles &t)
 {

@@ -289,8 +289,8 @@ static void copy_padded(float *to, const float *x, size_t given, size_t length)
     memset(to + given, 0, (length - given) * sizeof(*to));
 }
 
-/* Transforms chunk c in a worker's scratch, because the caller's bins are not aligned as
- * planned. */
+/* Transforms chunk c in a worker's scratch, because the caller's bins may not be aligned as the
+ * plan requires. */
 static void forward_chunk(const struct chunks *fft, uint64_t c, float *scratch, const float *x,
                           float *bins)
 {

@@ -19,8 +19,8 @@ typedef void gcb_fft_inverse_fn(const struct gcb_fft_steps *steps, const float *
                                 float *const *x, unsigned count, bool dct, float *room,
                                 float *spare);
 
-/* Transforms one chunk: a vector has several complex numbers of it, which follow each other. `room`
- * is scratch of gcb_fft_room floats, for any number of lanes. */
+/* Transforms one chunk. A vector has complex numbers of the chunk that follow each other. `room` is
+ * scratch of gcb_fft_room floats, for any number of lanes. */
 typedef void gcb_fft_forward_one_fn(const struct gcb_fft_steps *steps, const float *x, float *bins,
                                     bool dct, float *room);
 typedef void gcb_fft_inverse_one_fn(const struct gcb_fft_steps *steps, const float *bins, float *x,

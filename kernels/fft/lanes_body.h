@@ -11,7 +11,8 @@
 #define NAME(function) gcb_fft_##function##_c
 #endif
 
-/* The same number in all lanes: entry k of a table. */
+/* Entry k of a table, in all lanes. Subtracting 0 makes a vector of a float, and keeps the sign of
+ * a zero. */
 FORCE struct number entry(const float *re, const float *im, size_t k)
 {
     const lane zero = {0};
@@ -22,8 +23,8 @@ FORCE struct number entry(const float *re, const float *im, size_t k)
 /* ---- rounds ---- */
 
 /* Goes through the butterflies of the first round, in the order of their results. `at` is the
- * number of a butterfly's first element. It is the butterfly's number with its digits in reverse;
- * the lowest digit of that number has the radix of the second round. */
+ * number of a butterfly's first element: the butterfly's number with its digits in reverse. The
+ * lowest digit of the butterfly's number has the radix of the second round. */
 struct reversed {
     uint32_t digit[GCB_FFT_ROUNDS], step[GCB_FFT_ROUNDS], at;
 };
@@ -141,7 +142,7 @@ FORCE struct number turn_of(const struct gcb_fft_steps *steps, size_t k)
     return entry(steps->cosine, steps->sine, k);
 }
 
-/* Coefficients k and 2 m - k from bin k, and the reverse. */
+/* Coefficients k and 2 m - k, as a pair, from twice bin k; and the bin from the pair (unrotate). */
 FORCE struct number rotated(struct number bin, struct number turn)
 {
     rotate(bin, turn, &bin.re, &bin.im);
@@ -209,13 +210,13 @@ FORCE void bins_to_numbers(const struct gcb_fft_steps *steps, struct number *z, 
 FORCE void load_tile(lane *r, const float *const *x, size_t at)
 {
     for (unsigned c = 0; c < LANES; c++)
-        r[c] = up(x[c] + at);
-    turn_round(r);
+        r[c] = get_up(x[c] + at);
+    transpose(r);
 }
 
 FORCE void store_tile(float *const *x, lane *r, size_t at, unsigned count)
 {
-    turn_round(r);
+    transpose(r);
     if (count == LANES) /* a loop of its own, so that r stays in registers */
         for (unsigned c = 0; c < LANES; c++)
             put_up(x[c] + at, r[c], LANES);
@@ -325,7 +326,7 @@ void NAME(inverse)(const struct gcb_fft_steps *steps, const float *const *bins, 
 
 /* ---- long transforms ---- */
 
-/* exp(-2 pi i k b / m) for column b and those after it. b is a multiple of LANES. */
+/* exp(-2 pi i k c / m) for columns c = b to b + LANES - 1. b is a multiple of LANES. */
 FORCE struct number long_twiddle(const struct gcb_fft_long *f, uint32_t k, uint32_t b)
 {
     const uint32_t l = b % GCB_FFT_LANES;
@@ -334,12 +335,12 @@ FORCE struct number long_twiddle(const struct gcb_fft_long *f, uint32_t k, uint3
     float base[2];
 
     gcb_fft_long_unit(f, base, 2 * (uint64_t)k * (b - l));
-    return mul((struct number){up(f->step_re + at), up(f->step_im + at)},
+    return mul((struct number){get_up(f->step_re + at), get_up(f->step_im + at)},
                (struct number){base[0] - zero, base[1] - zero});
 }
 
 /* Prefetch a cache line that the next group of columns or rows reads or writes. It follows a line
- * of the current group, so its page is in the TLB now. Past an array's end this does nothing. */
+ * of the current group, so its page is probably in the TLB. p may lie past an array's end. */
 #define FETCH(p) __builtin_prefetch(p, 0, 2)
 #define FETCH_TO_WRITE(p) __builtin_prefetch(p, 1, 2)
 

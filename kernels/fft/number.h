@@ -49,7 +49,7 @@ struct number {
 #define ODD_FOURS(l) (EVEN_FOURS(l) + 4)
 
 /* Transposes LANES rows of LANES floats. */
-FORCE void turn_round(lane *r)
+FORCE void transpose(lane *r)
 {
     lane s[LANES];
 
@@ -96,8 +96,8 @@ FORCE void turn_round(lane *r)
 
 /* ---- vectors in arrays ---- */
 
-/* The vector at p, with any alignment. */
-FORCE lane up(const float *p)
+/* Lane l gets p[l]. p may have any alignment. */
+FORCE lane get_up(const float *p)
 {
     return *(const lane_any *)(const void *)p;
 }
@@ -121,7 +121,7 @@ FORCE struct number get_zipped(const float *p, size_t count)
         memcpy(part, p, 2 * count * sizeof(*p));
         p = part;
     }
-    const lane a = up(p), b = up(p + LANES);
+    const lane a = get_up(p), b = get_up(p + LANES);
 
     return (struct number){SHUFFLE(a, b, EVENS), SHUFFLE(a, b, ODDS)};
 }

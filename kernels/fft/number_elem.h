@@ -202,8 +202,8 @@ FORCE void join_pair(struct number k, struct number m_k, struct number split, st
     *far = number_of(q.re - g.im, g.re + q.im);
 }
 
-/* Makes coefficients k (*up) and 2 m - k (*down) of a DCT from bin k times two. `turn` is (cos,
- * sin) of pi k / (4 m). */
+/* Makes coefficients k (*up) and 2 m - k (*down) of a DCT from twice bin k. `turn` is (cos, sin)
+ * of pi k / (4 m). */
 FORCE void rotate(struct number bin, struct number turn, lane *up, lane *down)
 {
     *up = bin.re * turn.re + bin.im * turn.im;

@@ -32,9 +32,9 @@ static struct planes planes_at(float *room, uint32_t m)
 /* ---- vectors of a plane, upwards and downwards ---- */
 
 /* Lane l gets p[-l]. */
-FORCE lane down(const float *p)
+FORCE lane get_down(const float *p)
 {
-    const lane v = up(p - (LANES - 1));
+    const lane v = get_up(p - (LANES - 1));
 
     return SHUFFLE(v, v, REVERSE);
 }
@@ -50,12 +50,12 @@ FORCE void put_down(float *p, lane v, unsigned count)
 
 FORCE struct number numbers_up(const float *re, const float *im, size_t k)
 {
-    return (struct number){up(re + k), up(im + k)};
+    return (struct number){get_up(re + k), get_up(im + k)};
 }
 
 FORCE struct number numbers_down(const float *re, const float *im, size_t k)
 {
-    return (struct number){down(re + k), down(im + k)};
+    return (struct number){get_down(re + k), get_down(im + k)};
 }
 
 /* ---- interleaved numbers ---- */
@@ -75,7 +75,7 @@ static void unzip(struct planes to, const float *x, size_t n)
 static void zip(float *x, const float *re, const float *im, size_t n)
 {
     for (size_t k = 0; k < n; k += LANES)
-        put_zipped(x + 2 * k, up(re + k), up(im + k), n - k);
+        put_zipped(x + 2 * k, get_up(re + k), get_up(im + k), n - k);
 }
 
 /* ---- rounds ---- */
@@ -137,8 +137,8 @@ FORCE void first_round(const struct gcb_fft_steps *steps, struct planes from, st
         }
         /* If R is a multiple of LANES, results are transposed, to be stored as whole vectors. */
         for (unsigned r = 0; R % LANES == 0 && r < R; r += LANES) {
-            turn_round(re + r);
-            turn_round(im + r);
+            transpose(re + r);
+            transpose(im + r);
         }
         for (unsigned l = 0; l < count; l++, places_next(&place, steps)) {
             if (R % LANES) {
@@ -283,9 +283,10 @@ static void coefficients_to_numbers(const struct gcb_fft_steps *steps, const flo
     {
         struct number near, far;
 
-        join_pair(unrotate(up(y + k), down(y + 2 * m - k), numbers_up(cosine, sine, k)),
-                  unrotate(down(y + m - k), up(y + m + k), numbers_down(cosine, sine, m - k)),
-                  numbers_up(steps->split_re, steps->split_im, k), &near, &far);
+        join_pair(
+            unrotate(get_up(y + k), get_down(y + 2 * m - k), numbers_up(cosine, sine, k)),
+            unrotate(get_down(y + m - k), get_up(y + m + k), numbers_down(cosine, sine, m - k)),
+            numbers_up(steps->split_re, steps->split_im, k), &near, &far);
         put_up(z.re + k, near.re, count);
         put_up(z.im + k, near.im, count);
         put_down(z.re + m - k, far.re, count);
@@ -414,7 +415,7 @@ FORCE struct number reversed(struct number v, size_t count)
 }
 
 /* Reads numbers k, k - 1, ..., `count` in all. */
-FORCE struct number zipped_down(const float *p, uint64_t k, size_t count)
+FORCE struct number get_zipped_down(const float *p, uint64_t k, size_t count)
 {
     return reversed(get_zipped(p + 2 * (k + 1 - count), count), count);
 }
@@ -432,7 +433,7 @@ FORCE void long_pairs(const struct gcb_fft_long *f, float *bins, uint64_t from, 
     for (uint64_t k = from; k < end; k += LANES) {
         const size_t count = end - k < LANES ? end - k : LANES;
         const struct number a = get_zipped(bins + 2 * k, count),
-                            b = zipped_down(bins, f->m - k, count);
+                            b = get_zipped_down(bins, f->m - k, count);
         struct number near, far;
 
         if (join)

@@ -18,7 +18,7 @@ constexpr unsigned kMostThreads = 256;
 /* ---- rounds, as in kernels/fft/lanes_body.h ---- */
 
 /* The number of the first element of first-round butterfly b. */
-__device__ unsigned reversed(const gcb_fft_steps *steps, unsigned b)
+__device__ unsigned first_element(const gcb_fft_steps *steps, unsigned b)
 {
     unsigned step = steps->m / steps->radix[0], first = 0;
 
@@ -35,7 +35,7 @@ FORCE void first_round(const gcb_fft_steps *steps, const complex *from, complex 
     const unsigned apart = steps->m / R;
 
     for (unsigned b = threadIdx.x; b < apart; b += blockDim.x) {
-        const unsigned first = reversed(steps, b);
+        const unsigned first = first_element(steps, b);
         complex v[GCB_FFT_RADIX];
 
         for (unsigned r = 0; r < R; r++)
