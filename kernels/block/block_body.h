@@ -21,7 +21,8 @@
             group; \
         } \
     }
-/* Long groups cost less, but a group may not be longer than a block. */
+/* EACH_GROUP with groups of 16, 32 or 64 elements: as long as a block of 2^log2 elements allows,
+ * because long groups cost less. */
 #define EACH(n, log2, group) \
     do { \
         if ((log2) == 4) \

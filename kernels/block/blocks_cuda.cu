@@ -20,7 +20,7 @@ struct block_room {
 static_assert(GCB_BOOK == kTileThreads, "each thread must have a code");
 
 /* The number of threads that share a block's scale. */
-__device__ __forceinline__ unsigned sharers(const gcb_cuda_blocks &how)
+__device__ __forceinline__ unsigned threads_of_scale(const gcb_cuda_blocks &how)
 {
     return 1u << (how.log2 - 4);
 }
@@ -161,6 +161,7 @@ __device__ __forceinline__ uint32_t bin_code(float x, const gcb_bins &b, bool he
 
 /* ---- encoding ---- */
 
+/* The code of the dynamic book whose value is nearest to t. */
 __device__ __forceinline__ uint32_t dynamic_code(float t, const float (&book)[GCB_BOOK])
 {
     uint32_t c = 0;
@@ -197,12 +198,12 @@ __device__ __forceinline__ uint32_t integer_code(float x, const sharing &s, uint
     return gcb_draw_integer(gcb_affine_place(x, &s.affine, how.top, how.minimum), number);
 }
 
-/* share_floats, share_integers and share_book find what this thread's elements v share, and write
- * the scales of tensor and block to the payload, if it has them. With means of bins, share_book
- * also clears room.sum. Called by all threads of the block. */
-__device__ __forceinline__ sharing share_floats(block_room &room, const tile_work &at,
-                                                const float (&v)[kTileEach],
-                                                const gcb_cuda_blocks &how)
+/* The functions prepare_* find what this thread's elements v share, and write the scales of tensor
+ * and block to the payload, if it has them. prepare_book also fills room.book for the dynamic book,
+ * and clears room.sum for means of bins. Called by all threads of the block. */
+__device__ __forceinline__ sharing prepare_floats(block_room &room, const tile_work &at,
+                                                  const float (&v)[kTileEach],
+                                                  const gcb_cuda_blocks &how)
 {
     sharing s = {};
     uint32_t most = largest_of(v), code;
@@ -221,11 +222,11 @@ __device__ __forceinline__ sharing share_floats(block_room &room, const tile_wor
             put_u32(at.item.payload, gcb_bits_of(s.factor));
     }
     if (how.scale) {
-        most = largest_shared(room.most, most, sharers(how));
+        most = largest_shared(room.most, most, threads_of_scale(how));
         code = gcb_scale_code(most, &s.scaling);
         s.factor = gcb_scale_factor(code, &s.scaling);
         s.scale = gcb_scale_value(code, &s.scaling);
-        if (threadIdx.x % sharers(how) == 0 && at.first < at.item.in.n) {
+        if (threadIdx.x % threads_of_scale(how) == 0 && at.first < at.item.in.n) {
             uint8_t *const to = at.item.payload + scale_at(how, at.first);
 
             if (how.scale == 1)
@@ -237,9 +238,9 @@ __device__ __forceinline__ sharing share_floats(block_room &room, const tile_wor
     return s;
 }
 
-__device__ __forceinline__ sharing share_integers(block_room &room, const tile_work &at,
-                                                  const float (&v)[kTileEach],
-                                                  const gcb_cuda_blocks &how)
+__device__ __forceinline__ sharing prepare_integers(block_room &room, const tile_work &at,
+                                                    const float (&v)[kTileEach],
+                                                    const gcb_cuda_blocks &how)
 {
     sharing s = {};
     uint32_t greatest = 0, least = 0;
@@ -250,12 +251,12 @@ __device__ __forceinline__ sharing share_integers(block_room &room, const tile_w
             greatest = larger(greatest, rank_of(v[i]));
             least = larger(least, ~rank_of(v[i]));
         }
-    greatest = largest_shared(room.most, greatest, sharers(how));
-    least = largest_shared(room.least, least, sharers(how));
+    greatest = largest_shared(room.most, greatest, threads_of_scale(how));
+    least = largest_shared(room.least, least, threads_of_scale(how));
     hi = value_of_rank(greatest);
     lo = value_of_rank(~least);
     s.affine = gcb_affine_of(lo, hi, how.top, how.minimum);
-    if (threadIdx.x % sharers(how) == 0 && at.first < at.item.in.n) {
+    if (threadIdx.x % threads_of_scale(how) == 0 && at.first < at.item.in.n) {
         uint8_t *const to = at.item.payload + scale_at(how, at.first);
 
         put_u32(to, gcb_bits_of(s.affine.step));
@@ -267,9 +268,9 @@ __device__ __forceinline__ sharing share_integers(block_room &room, const tile_w
     return s;
 }
 
-__device__ __forceinline__ sharing share_book(block_room &room, const tile_work &at,
-                                              const float (&v)[kTileEach],
-                                              const gcb_cuda_blocks &how)
+__device__ __forceinline__ sharing prepare_book(block_room &room, const tile_work &at,
+                                                const float (&v)[kTileEach],
+                                                const gcb_cuda_blocks &how)
 {
     sharing s = {};
 
@@ -280,11 +281,11 @@ __device__ __forceinline__ sharing share_book(block_room &room, const tile_work 
         return s;
     }
     room.book[threadIdx.x] = gcb_dynamic_value(threadIdx.x);
-    const uint32_t most = largest_shared(room.most, largest_of(v), sharers(how));
+    const uint32_t most = largest_shared(room.most, largest_of(v), threads_of_scale(how));
 
     s.scale = gcb_float_of(most);
     s.factor = gcb_dynamic_divisor(s.scale);
-    if (threadIdx.x % sharers(how) == 0 && at.first < at.item.in.n)
+    if (threadIdx.x % threads_of_scale(how) == 0 && at.first < at.item.in.n)
         put_u32(at.item.payload + scale_at(how, at.first), most);
     return s;
 }
@@ -304,7 +305,7 @@ __device__ __forceinline__ float decoded_value(uint32_t code, const sharing &s,
 }
 
 /* Blocks of encode_blocks on a multiprocessor: as many as their registers allow. */
-template <class Where> constexpr unsigned at_once(gcb_cuda_block_kind kind, bool drawn)
+template <class Where> constexpr unsigned blocks_at_once(gcb_cuda_block_kind kind, bool drawn)
 {
     const unsigned floats = kind == GCB_CUDA_FLOATS;
 
@@ -314,7 +315,7 @@ template <class Where> constexpr unsigned at_once(gcb_cuda_block_kind kind, bool
 /* The compiler knows the kind, and whether codes are drawn. So the loops over a thread's elements
  * have no branches, and their arrays stay in registers. */
 template <class Where, gcb_cuda_block_kind kind, bool drawn>
-__global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
+__global__ void __launch_bounds__(kTileThreads, blocks_at_once<Where>(kind, drawn))
     encode_blocks(Where where, gcb_cuda_blocks how)
 {
     block_room &room = shared<block_room>();
@@ -332,9 +333,9 @@ __global__ void __launch_bounds__(kTileThreads, at_once<Where>(kind, drawn))
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = codes_at(how, in.n) + (in.n * how.width + 7) / 8;
     load_input(v, in, at.first);
-    const sharing s = how.kind >= GCB_CUDA_DYNAMIC    ? share_book(room, at, v, how)
-                      : how.kind == GCB_CUDA_INTEGERS ? share_integers(room, at, v, how)
-                                                      : share_floats(room, at, v, how);
+    const sharing s = how.kind >= GCB_CUDA_DYNAMIC    ? prepare_book(room, at, v, how)
+                      : how.kind == GCB_CUDA_INTEGERS ? prepare_integers(room, at, v, how)
+                                                      : prepare_floats(room, at, v, how);
     if (at.item.result && largest_of(v) >= how.too_much)
         set_status(&at.item.result->status, GCB_E_SEND_RAW);
 #pragma unroll
