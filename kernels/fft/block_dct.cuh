@@ -110,6 +110,7 @@ __device__ __forceinline__ void load_first(complex *v, const gcb_device_input &i
 struct coefficient_places {
     float *up, *down;
 
+    /* The places for the pair whose lower number is greater by k. */
     __device__ coefficient_places later(unsigned k) const
     {
         return {up + k, down - k};

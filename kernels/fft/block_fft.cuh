@@ -119,7 +119,7 @@ __device__ __forceinline__ void block_fft(block_fft_room &room,
  * computes two butterflies, which the caller chooses. The functions are called by every thread of
  * the block; write_first and middle_rounds end with a barrier.
  */
-constexpr unsigned kLastPart = kBlockPoints / 4; /* from a last butterfly's result to its next */
+constexpr unsigned kLastPart = kBlockPoints / 4; /* distance between a last butterfly's results */
 
 __device__ __forceinline__ void write_first(block_fft_room &room, complex *v, unsigned j)
 {

@@ -76,8 +76,8 @@ static uint64_t most_floats_taken(uint64_t length)
     return 3 * length + 6 * largest_prime(length);
 }
 
-/* True if the memory that planning takes can be allocated. FFTW ends the process if it gets
- * none. */
+/* True if the memory that planning takes can be allocated; for plans chosen by timing, if twice as
+ * much can. FFTW ends the process if it gets no memory. */
 static bool can_plan(uint64_t length, const struct gcb_fft_need *need)
 {
     const uint64_t most = most_floats_taken(length);

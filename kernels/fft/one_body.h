@@ -402,7 +402,7 @@ FORCE struct number long_split(const struct gcb_fft_long *f, uint64_t k)
                (struct number){base[0] - zero, base[1] - zero});
 }
 
-/* The first `count` numbers in reverse. */
+/* The first `count` numbers in reverse. Lanes from `count` on are unspecified. */
 FORCE struct number reversed(struct number v, size_t count)
 {
     lane re = SHUFFLE(v.re, v.re, REVERSE), im = SHUFFLE(v.im, v.im, REVERSE);
