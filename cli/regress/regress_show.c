@@ -24,14 +24,6 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
     return gcb_count(out, (uint64_t)value);
 }
 
-/* True if this verdict is a line of the table even without -v: a size or an error only if it is not
- * SAME, all others always. */
-static bool is_shown(const struct gcb_verdict *v)
-{
-    return v->kind != GCB_SAME ||
-           (v->quantity != GCB_QUANTITY_SIZE && v->quantity != GCB_QUANTITY_ERROR);
-}
-
 /* ---- causes and counts ---- */
 
 #define ADVICES 16 /* more than gcb_verdict_advice has different texts */
@@ -179,7 +171,8 @@ static void show_table(struct out_report *report, const struct gcb_verdicts *ver
         const struct gcb_verdict *v = &verdicts->items[i];
         const struct gcb_case *c = gcb_verdict_case(v);
 
-        if (!is_shown(v) && !report->verbose) {
+        if (v->kind == GCB_SAME && !report->verbose &&
+            (v->quantity == GCB_QUANTITY_SIZE || v->quantity == GCB_QUANTITY_ERROR)) {
             hidden++;
             continue;
         }

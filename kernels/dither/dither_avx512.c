@@ -36,11 +36,6 @@ static inline __m512i levels_16(__m512 x, const uint8_t *byte, const struct roun
                                  _mm512_set1_epi32(-1));
 }
 
-static inline void store_16(uint16_t *code, __m512i v)
-{
-    _mm256_storeu_si256((__m256i *)code, _mm512_cvtepi32_epi16(v));
-}
-
 void gcb_dither_signed_levels_avx512(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                                      uint64_t index, const struct gcb_dither *d, unsigned sign_bit)
 {
@@ -55,7 +50,8 @@ void gcb_dither_signed_levels_avx512(uint16_t *code, const float *x, size_t n, c
         const __mmask16 minus =
             _mm512_mask_test_epi32_mask(_mm512_movepi32_mask(_mm512_castps_si512(v)), level, level);
 
-        store_16(code + i, _mm512_mask_or_epi32(level, minus, level, sign));
+        _mm256_storeu_si256((__m256i *)(code + i),
+                            _mm512_cvtepi32_epi16(_mm512_mask_or_epi32(level, minus, level, sign)));
         for (unsigned rest = unsure; rest; rest &= rest - 1) {
             const size_t j = i + _tzcnt_u32(rest);
 

@@ -261,13 +261,6 @@ static bool is_finite(struct gcb_exchange *e, const float *x)
            gcb_max_bits(x, e->env.coder.env.count, &e->kept.kernels, &e->kept.queue) < GCB_INF_BITS;
 }
 
-/* True if gcb_memory_compensate returns x minus what has arrived, and does not add x to the memory
- * (ef21), so that x need not be finite. */
-static bool sends_difference(const struct gcb_exchange *e)
-{
-    return gcb_memory_wants_update(e->memory) && !gcb_memory_residual(e->memory);
-}
-
 int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, struct gcb_diag *diag)
 {
     static const float none = 0.0f; /* stands for a NULL tensor without elements */
@@ -287,7 +280,8 @@ int gcb_exchange_begin(struct gcb_exchange *e, uint64_t step, const float *x, st
     if (e->in.raw && e->env.coder.nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE,
                             "the tensor, or its sum with the memory, has an infinity or NaN");
-    if (!e->in.raw || sends_difference(e))
+    /* ef21 sends x minus what has arrived, and does not add x to the memory: x need not be finite */
+    if (!e->in.raw || (gcb_memory_wants_update(e->memory) && !gcb_memory_residual(e->memory)))
         e->in.x = gcb_memory_compensate(e->memory, x);
     else if (gcb_memory_skip(e->memory)) /* the memory does not take infinities or NaNs */
         e->in.x = x;

@@ -203,14 +203,6 @@ static bool same_page(const struct gcb_plot *plot, const struct gcb_plot_record 
     return true;
 }
 
-/* True if two rows have the same value on the plot's axis. */
-static bool same_place(const struct gcb_plot *plot, const struct gcb_plot_record *a,
-                       const struct gcb_plot_record *b)
-{
-    return gcb_plot_text(a, plot->axis) == gcb_plot_text(b, plot->axis) &&
-           are_equal(gcb_plot_real(a, plot->axis), gcb_plot_real(b, plot->axis));
-}
-
 /* Finds the first row of each page. Returns the number of pages. */
 static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
                          const struct gcb_plot *plot, const struct gcb_plot_data *data)
@@ -232,7 +224,9 @@ static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
             continue;
         if (at == n)
             out[n++] = row;
-        several[at] |= !plot->axis || !same_place(plot, out[at], row);
+        several[at] |=
+            !plot->axis || gcb_plot_text(out[at], plot->axis) != gcb_plot_text(row, plot->axis) ||
+            !are_equal(gcb_plot_real(out[at], plot->axis), gcb_plot_real(row, plot->axis));
     }
     for (size_t i = 0; i < n; i++)
         if (several[i])

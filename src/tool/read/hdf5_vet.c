@@ -221,12 +221,6 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
 }
 
-/* True if the stored bytes are in little-endian order, or have no order. */
-static bool is_little_endian(const struct gcb_h5dataset *d)
-{
-    return d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE;
-}
-
 /* Checks storage, shape, chunks and filters, but not the size. Sets *outside if the data is in
  * other files. Sets the tensor's offset if the parent process may read the elements without
  * HDF5. */
@@ -242,8 +236,10 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     at = H5Dget_offset(d->id);
     if (at != HADDR_UNDEF) {
         found = vet_shape(d);
-        if (is_little_endian(d) && !file->in->limits.allow_external && d->tensor.count > 0 &&
-            at <= file->in->size && d->tensor.count <= (file->in->size - at) / d->type_size)
+        /* with one byte for each element, or opaque ones, there is no order of bytes */
+        if ((d->type_size == 1 || d->kind == H5T_OPAQUE || H5Tget_order(d->type) == H5T_ORDER_LE) &&
+            !file->in->limits.allow_external && d->tensor.count > 0 && at <= file->in->size &&
+            d->tensor.count <= (file->in->size - at) / d->type_size)
             d->tensor.offset = at;
         return found;
     }

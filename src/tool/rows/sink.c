@@ -24,17 +24,6 @@ struct gcb_sink {
  */
 static void write_value(FILE *f, const json_t *value);
 
-/* Writes a key. `merge` copies rows from files, whose keys may be any text. */
-static void write_key(FILE *f, const char *key)
-{
-    json_t *text = json_string(key);
-
-    if (!text)
-        gcb_no_memory();
-    write_value(f, text);
-    json_decref(text);
-}
-
 static void write_array(FILE *f, const json_t *array)
 {
     fputc('[', f);
@@ -53,10 +42,16 @@ static void write_object(FILE *f, const json_t *object)
     memcpy(&o, &object, sizeof(o)); /* jansson's iterators take a pointer that is not const */
     fputc('{', f);
     for (void *it = json_object_iter(o); it; it = json_object_iter_next(o, it)) {
+        /* `merge` copies rows from files, whose keys may be any text */
+        json_t *key = json_string(json_object_iter_key(it));
+
+        if (!key)
+            gcb_no_memory();
         fputs(separator, f);
-        write_key(f, json_object_iter_key(it));
+        write_value(f, key);
         fputs(": ", f);
         write_value(f, json_object_iter_value(it));
+        json_decref(key);
         separator = ", ";
     }
     fputc('}', f);
