@@ -277,8 +277,8 @@ GCB_HD struct gcb_affine gcb_affine_of(float lo, float hi, float top, int minimu
     return a;
 }
 
-/* Element x in steps: above the smallest value with offset=minimum, above 0 with offset=zero. A
- * step of 0 counts as 1; all codes are then 0. */
+/* Returns how many steps x is above the block's smallest value (offset=minimum), or above 0
+ * (offset=zero; negative if x is below 0). A step of 0 counts as 1; all codes are then 0. */
 GCB_HD float gcb_affine_steps(float x, const struct gcb_affine *a, int minimum)
 {
     const float step = a->step > 0.0f ? a->step : 1.0f;
