@@ -23,8 +23,8 @@ static bool same_message(const struct gcb_source *source, const struct gcb_messa
            strcmp(gcb_plan_name(a, source), gcb_plan_name(b, source)) == 0;
 }
 
-/* Checks that every worker of a step has the messages of the first worker of the first step. The
- * step's messages are those from `first` to before `end`. */
+/* Checks that a step has the workers of the first step, and that each of them has the messages of
+ * the first step's first worker. The step's messages are those from `first` to before `end`. */
 static int check_step(const struct gcb_replay_plan *plan, size_t first, size_t end,
                       struct gcb_diag *diag)
 {
