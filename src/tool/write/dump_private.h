@@ -45,8 +45,11 @@ bool gcb_h5path_plain(const char *path);
 
 /*
  * Makes a contiguous dataset and the groups above it. `type` is the element type in the file. Write
- * all bytes of the dataset next, with gcb_h5out_append. Returns GCB_E_INVALID if the path exists,
- * if gcb_h5path_plain rejects it, or if the dataset is larger than INT64_MAX bytes.
+ * all bytes of the dataset next, with gcb_h5out_append. Returns 0 or:
+ *   GCB_E_INVALID   the path exists, gcb_h5path_plain or HDF5 rejects it, `rank` is above
+ *                   GCB_MAX_RANK, or the dataset is larger than INT64_MAX bytes
+ *   GCB_E_IO        the file would exceed the limit on file sizes (ulimit -f)
+ *   GCB_E_NOMEM, GCB_E_INTERNAL
  */
 int gcb_h5out_set(struct gcb_h5out *f, const char *path, hid_t type, unsigned rank,
                   const uint64_t *dims, struct gcb_diag *diag);
