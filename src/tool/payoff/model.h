@@ -25,18 +25,20 @@ struct gcb_network {
 /* What one worker sends and computes in an exchange. */
 struct gcb_exchange_load {
     enum gcb_collective collective;
-    bool half;            /* only the first half: values or shares are reduced and scattered */
-    double gathered;      /* other bytes that are gathered, with nothing to compute; 0: none */
-    double bytes;         /* size of a worker's messages, or of its values in an all-reduce */
-    unsigned reductions;  /* rounds of an all-reduce; only the last one sends `bytes` */
-    bool sizes;           /* lengths vary, so that workers exchange them first */
-    struct gcb_cost cost; /* for the whole gradient; n of gcb_cost is the number of nodes */
-    double gradient;      /* bytes of the gradient as fp32 */
-    double add_gradient;  /* seconds to add one fp32 gradient to another */
-    double copy;          /* seconds to copy the gradient from a device, and the result back */
-    double transfers;     /* number of transfers; each carries a bucket of messages */
-    double compute;       /* seconds of the step that computes the gradient; NAN: unknown */
-    double inner_steps;   /* steps of computing for each exchange; above 1 nothing overlaps */
+    bool half;           /* only the first half: values or shares are reduced and scattered */
+    double gathered;     /* other bytes that are gathered, with nothing to compute; 0: none */
+    double bytes;        /* size of a worker's messages, or of its values in an all-reduce */
+    unsigned reductions; /* rounds of an all-reduce; only the last one sends `bytes` */
+    bool sizes;          /* lengths vary, so that workers exchange them first */
+    /* For the whole gradient. n of gcb_cost is the number of nodes; only for code_share of a
+     * hierarchical exchange it is the number of workers. */
+    struct gcb_cost cost;
+    double gradient;     /* bytes of the gradient as fp32 */
+    double add_gradient; /* seconds to add one fp32 gradient to another */
+    double copy;         /* seconds to copy the gradient from a device, and the result back */
+    double transfers;    /* number of transfers; each carries a bucket of messages */
+    double compute;      /* seconds of the step that computes the gradient; NAN: unknown */
+    double inner_steps;  /* steps of computing for each exchange; above 1 nothing overlaps */
 };
 
 struct gcb_exchange_times {
