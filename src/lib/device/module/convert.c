@@ -22,7 +22,8 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
 
     s->by = types[env->wire_id];
     s->drawn.keys = gcb_philox_keys_of(env->seed);
-    s->drawn.scaling.f = gcb_small_float_of(env->wire_id == 3 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
+    s->drawn.scaling.f =
+        gcb_small_float_of(s->by == &gcb_cuda_bf16 ? GCB_SMALL_BF16 : GCB_SMALL_FP16);
     s->drawn.width = 16;
     s->drawn.log2 = GCB_BLOCKS_ALL;
     s->drawn.drawn = 1;
