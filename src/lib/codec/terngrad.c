@@ -209,6 +209,7 @@ static void decode_span(void *ctx, uint64_t i)
     const struct gcb_kernels *k = job->s->env->kernels;
     const uint64_t n = span_length(job->s, i);
     _Alignas(64) float room[GCB_ROOM], *x;
+    /* a fourth of a tile fits in `room` and ends at a whole byte, in both packings */
     const uint64_t most = job->s->env->count < GCB_LARGE ? TILE : TILE / 4;
     uint16_t code[TILE];
 
