@@ -82,8 +82,8 @@ GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
     uint8_t depth[2 * GCB_PREFIX_SYMBOLS] = {1};
     const unsigned n = gcb_prefix_sort(leaf, count);
 
-    /* If a code is too long, flatter counts make a flatter tree. That costs only fractions of a bit
-     * for the rarest symbols. */
+    /* If a codeword is too long, flatter counts make a flatter tree. The message grows little,
+     * because symbols with such long codewords are rare. */
     while (n > 1 && gcb_prefix_depths(depth, leaf, n) > GCB_PREFIX_BITS)
         for (unsigned i = 0; i < n; i++)
             leaf[i].count = leaf[i].count / 2 + 1;
