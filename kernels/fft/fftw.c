@@ -100,7 +100,8 @@ static void parallel(const struct chunks *fft, void (*task)(void *ctx, uint64_t 
 }
 
 /* Memory that FFTW may take in all workers at the same time: one small and one large piece for each
- * worker. */
+ * worker. The small piece makes the allocator create the thread's arena; for a large piece it may
+ * ask the system instead. */
 struct room {
     const struct chunks *fft;
     struct share {
