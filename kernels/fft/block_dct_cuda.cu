@@ -165,8 +165,8 @@ struct put_coefficient {
     }
 };
 
-/* Fills the block's room with the message's coefficients; 0 if a coefficient was not kept. Called
- * by every thread of the block; ends with a barrier. */
+/* Fills the block's room with the message's coefficients from position `start` on; 0 if a
+ * coefficient was not kept. Called by every thread of the block; ends with a barrier. */
 __device__ void fill_coefficients(dct_room &room, const gcb_cuda_entries &kept,
                                   const gcb_cuda_dct &d, uint64_t start)
 {

@@ -23,7 +23,7 @@ struct sum_group {
 struct codes_room {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
     sum_group group[GCB_GAP_SUMS];
-    uint32_t seen[GCB_GAP_SUMS]; /* not 0 if the sum occurred before a gap */
+    uint32_t seen[GCB_GAP_SUMS]; /* by sum: not 0 if the message has a gap after this sum */
     uint32_t groups;
     uint32_t best;     /* the group to join with the next */
     int64_t loss;      /* cost of this joining, in 2^-16 bits; negative if it saves bits */

@@ -9,7 +9,8 @@
 /* Room for methods that cannot encode: they are known only from the rows of a result file. */
 #define MOST_NAMED 64
 
-/* A method and its codec. */
+/* A method that was added, its codec, and what both point to: the codec's parameter table, and the
+ * method's name and parameters as text. */
 struct entry {
     struct gcb_foreign foreign;
     struct gcb_codec codec;

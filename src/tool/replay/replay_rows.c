@@ -15,7 +15,7 @@ static void put_rounds(struct gcb_row *row, const struct gcb_replay_traffic *f)
     gcb_row_u64(row, GCB_FIELD_REPLAY_LINK_BYTES, f->link_bytes);
 }
 
-/* Writes the method and its workers. */
+/* Writes the setting and its method, the collective, and the number of workers and its origin. */
 static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                         const struct gcb_method *method, const struct gcb_replay_plan *plan)
 {
