@@ -152,7 +152,7 @@ static void judge_times(struct gcb_verdicts *out, const struct gcb_ab_case *c,
         else
             gcb_verdict_explain(out, v,
                                 c->lost ? "it failed or was missing in a process"
-                                        : "no process measured its time");
+                                        : "no pair of processes measured both times");
     }
 }
 
@@ -306,9 +306,9 @@ static double sum_of_calls(const struct gcb_cases *cases)
     return sum;
 }
 
-/* Runs the first process of each build, which shows the cases and how long a process takes. Sets
- * pair, took and slowdown: the last two are those of the faster process, and took includes the time
- * of linking. */
+/* Runs the first process of each build, which shows the cases and how long a process takes, and
+ * labels the cases. Sets the members of `run` that make_plan uses: took and slowdown are those of
+ * the faster process, and took includes the mean time of linking. */
 static int run_first(struct gcb_ab_result *out, struct runner *run, struct gcb_diag *diag)
 {
     const struct gcb_ab_config *c = run->config;

@@ -100,8 +100,8 @@ static enum gcb_case_status parse_status(const char *text)
     return strcmp(text, "interrupted") == 0 ? GCB_CASE_INTERRUPTED : GCB_CASE_FAILED;
 }
 
-/* Returns a field of a row if it is a number above zero, else NAN. */
-static double positive(const struct gcb_results_row *row, enum gcb_field field)
+/* Returns a field of a row with a time if it is a number above zero, else NAN. */
+static double seconds_of(const struct gcb_results_row *row, enum gcb_field field)
 {
     const double value = gcb_results_real(row->json, field);
 
@@ -111,8 +111,8 @@ static double positive(const struct gcb_results_row *row, enum gcb_field field)
 static struct gcb_case_time read_time(const struct gcb_results_row *row,
                                       const struct gcb_times_fields *fields)
 {
-    return (struct gcb_case_time){positive(row, fields->seconds), positive(row, fields->min),
-                                  positive(row, fields->low), positive(row, fields->high)};
+    return (struct gcb_case_time){seconds_of(row, fields->seconds), seconds_of(row, fields->min),
+                                  seconds_of(row, fields->low), seconds_of(row, fields->high)};
 }
 
 const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {
@@ -263,8 +263,8 @@ void gcb_cases_fini(struct gcb_cases *cases)
     memset(cases, 0, sizeof(*cases));
 }
 
-/* Sets the label of a case. differs[t] is true if text t differs between cases, and so belongs into
- * their labels. */
+/* Sets the label of a case. differs[t] is true if text t differs between cases. The label has the
+ * method or kernel, the size, and those texts of `order` that differ. */
 static void make_label(struct gcb_cases *cases, struct gcb_case *c,
                        const bool differs[GCB_CASE_TEXTS])
 {

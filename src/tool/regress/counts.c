@@ -52,7 +52,7 @@ static int read_costs(uint64_t out[2], const char *path, struct gcb_diag *diag)
                : gcb_diag_set(diag, GCB_E_CORRUPT, "%s: not a callgrind file", gcb_show(path).text);
 }
 
-/* Starts a process of a build under valgrind. Sets c->why if that fails. */
+/* Starts a process of a build under valgrind. Sets c->why if the start fails. */
 static void start_count(struct count *c, const struct gcb_counts_config *config, int build)
 {
     const char *valgrind[] = {"valgrind",
@@ -88,7 +88,8 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
     gcb_free(argv);
 }
 
-/* Waits for the process, and reads what it counted. Sets c->why if that fails. */
+/* Waits for the process, reads what it counted and removes its output file. Sets c->why if the
+ * process or the reading fails, or if the count of encoding is 0. */
 static void finish_count(struct count *c)
 {
     if (!c->why.status && !gcb_child_finish(&c->child, NULL, &c->why) &&
@@ -163,8 +164,8 @@ static void make_cases(struct gcb_cases *cases, const struct gcb_counts_config *
 }
 
 /* Counts method i in both builds, and adds the verdicts. Both processes run at the same time, which
- * does not change the counts. If both fail, sets *failure to the cause. After a stop adds nothing.
- * `the_case` is the case of the method. */
+ * does not change the counts. If both fail, sets *failure to the cause. If the watch ends the
+ * processes, adds no verdict. `the_case` is the case of the method. */
 static void count_method(struct gcb_verdicts *out, const struct gcb_case *the_case,
                          const struct gcb_counts_config *config, size_t i, struct gcb_diag *failure)
 {

@@ -46,7 +46,8 @@ static void add_word(struct gcb_layout *l, struct words *w, const char *text)
 /* ---- processes ---- */
 
 /* Runs a program and hands each line of its output to `take`, which may be NULL. Returns 0,
- * GCB_E_UNSUPPORTED if the program failed, or GCB_E_IO if l->stop ended it. */
+ * GCB_E_UNSUPPORTED if the program cannot be run, fails or takes more than LINK_SECONDS, or
+ * GCB_E_IO if l->stop ended it. */
 static int run_lines(const char *const *argv, void (*take)(struct gcb_layout *, const char *line),
                      struct gcb_layout *l, struct gcb_diag *diag)
 {
@@ -103,8 +104,9 @@ static void take_member(struct gcb_layout *l, const char *line)
         add_word(l, &l->objects, line);
 }
 
-/* Adds a word to l->command. In a word, $ORIGIN means the folder of the program, so it is replaced
- * by the old program's folder. */
+/* Adds a word to l->command. The dynamic linker takes $ORIGIN as the folder of the running program.
+ * The new program is in another folder, so $ORIGIN is replaced by the folder of the build's own
+ * program. */
 static void add_to_command(struct gcb_layout *l, const char *word)
 {
     const char *slash = strrchr(l->target, '/'), *origin;
@@ -141,7 +143,7 @@ static int take_words(struct gcb_layout *l, char *const *words, size_t count, st
     }
     if (output && l->objects.count > 1)
         return 0;
-    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command names no object files");
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command joins no object files");
 }
 
 /* Keeps a line that ninja prints. The last line is the link command. */

@@ -180,7 +180,7 @@ struct gcb_verdict {
     double low, high;         /* 95 % interval of ratio; for two files: quotient of intervals */
     double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* p-value, adjusted for the number of comparisons */
-    uint64_t pairs;           /* pairs of processes of an A/B run; 0: not an A/B run */
+    uint64_t pairs;           /* pairs of an A/B run that timed both builds; else 0 */
     bool accepted;            /* --accept says that the change is wanted */
     bool advisory;            /* the verdict is shown, but never fails the command */
     const char *reason;       /* one line; NULL if there is nothing to say */
