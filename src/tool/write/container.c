@@ -135,7 +135,8 @@ static int fill_entry(struct gcb_h5out *w, struct entry *e, const struct gcb_pie
     return 0;
 }
 
-static uint64_t add_entry(uint64_t salt, const struct entry *e)
+/* Adds an entry to a message's salt, and returns the new salt. */
+static uint64_t add_to_salt(uint64_t salt, const struct entry *e)
 {
     return gcb_container_salt(salt, e->path, e->tensor->dtype, e->shape, e->tensor->index);
 }
@@ -165,7 +166,7 @@ static int put_single(struct gcb_h5out *w, const struct gcb_message_plan *plan, 
     int err = fill_entry(w, &e, &plan->pieces[0], diag);
 
     if (!err)
-        err = put_message(w, e.path, message, length, add_entry(0, &e), diag);
+        err = put_message(w, e.path, message, length, add_to_salt(0, &e), diag);
     if (!err)
         err = gcb_h5out_note(w, e.path, "shape", e.shape, diag);
     if (!err)
@@ -225,7 +226,7 @@ static int fill_table(struct gcb_h5out *w, struct table *t, const struct gcb_mes
     for (size_t i = 0; i < t->count && !err; i++) {
         err = fill_entry(w, &e, &plan->pieces[i], diag);
         fill_row(t, i, &e);
-        t->salt = add_entry(t->salt, &e);
+        t->salt = add_to_salt(t->salt, &e);
     }
     return err;
 }
@@ -245,7 +246,7 @@ static int put_table(struct gcb_h5out *w, const struct table *t, const char *pat
     return err ? err : gcb_h5out_append(w, t->rows, t->count * t->row_size, diag);
 }
 
-/* Writes a message of several tensors, and its layout. */
+/* Writes the message of a bucket or model, and its layout. */
 static int put_joint(struct gcb_h5out *w, const struct gcb_message_plan *plan, uint8_t *message,
                      size_t length, struct gcb_diag *diag)
 {
@@ -462,7 +463,7 @@ static int send_row(struct gcb_container *c, const char *path, const char *dtype
     return gcb_port_put(c->port, &r, diag);
 }
 
-/* Sends a message of several tensors, then the rows of its layout. */
+/* Sends the message of a bucket or model, then the rows of its layout. */
 static int send_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                       const char *hash, struct gcb_diag *diag)
 {
@@ -689,7 +690,8 @@ static int check_names(const struct gcb_container *c, struct gcb_diag *diag)
         const size_t n = strlen(paths[i - 1]);
 
         if (strncmp(paths[i - 1], paths[i], n) == 0 && (!paths[i][n] || paths[i][n] == '/'))
-            err = fail_corrupt(c, paths[i], diag, "damaged: two tensors have this name");
+            err = fail_corrupt(c, paths[i], diag,
+                               "damaged: two tensors have this name or a part of it");
     }
     gcb_free(paths);
     return err;

@@ -25,7 +25,7 @@ int gcb_h5out_note(struct gcb_h5out *f, const char *object, const char *name, co
 int gcb_h5out_number(struct gcb_h5out *f, const char *object, const char *name, double value,
                      struct gcb_diag *diag);
 
-/* Closes the file, syncs it and renames it to its final name. Returns GCB_E_IO if an earlier
+/* Closes the file, syncs it and renames it to its final name. Returns GCB_E_IO also if an earlier
  * function has failed for this file. Call this function at most once, and then
  * gcb_h5out_destroy. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);

@@ -25,7 +25,7 @@ struct job {
 };
 
 /* Returns the number of the random stream for one tensor of one worker in one step. */
-static uint64_t draw_stream(uint64_t step, uint64_t worker, size_t tensor, enum purpose purpose)
+static uint64_t stream_number(uint64_t step, uint64_t worker, size_t tensor, enum purpose purpose)
 {
     const uint64_t key[4] = {step, worker, tensor, (uint64_t)purpose};
 
@@ -63,15 +63,15 @@ static void fill_tensor(struct job *j, uint64_t step, uint64_t worker, size_t te
     const uint64_t n = gcb_shape_elements(&j->rows[tensor]);
 
     gcb_synthetic_fill(&c->dist, j->values, n, c->seed,
-                       draw_stream(step, worker, tensor, PURPOSE_VALUES));
+                       stream_number(step, worker, tensor, PURPOSE_VALUES));
     if (!j->common)
         return;
     gcb_synthetic_fill(&c->dist, j->common, n, c->seed,
-                       draw_stream(step, COMMON, tensor, PURPOSE_VALUES));
+                       stream_number(step, COMMON, tensor, PURPOSE_VALUES));
     if (c->dist.dist == GCB_DIST_NORMAL || c->dist.dist == GCB_DIST_AR)
         mix_common(j, n);
     else
-        choose_common(j, n, draw_stream(step, worker, tensor, PURPOSE_CHOICE));
+        choose_common(j, n, stream_number(step, worker, tensor, PURPOSE_CHOICE));
 }
 
 /* Writes all tensors of a worker in a step. */

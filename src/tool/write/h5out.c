@@ -181,9 +181,9 @@ static int refuse(struct gcb_h5out *f, const char *name, const char *why, struct
     return gcb_invalid(diag, "%s: %s %s", f->shown, gcb_escape(shown, sizeof(shown), name), why);
 }
 
-static const char no_set[] = "exists already, or HDF5 does not accept the name";
+static const char no_set[] = "exists already, is too large, or has a name HDF5 refuses";
 static const char no_attribute[] =
-    "is an attribute that exists already, is longer than 65000 bytes, or is of nothing";
+    "is an attribute that exists already, is longer than 65000 bytes, or has no object";
 
 /* Sets *out to the size of a dataset in bytes. Returns GCB_E_INVALID if it is above INT64_MAX. */
 static int find_set_size(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
