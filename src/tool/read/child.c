@@ -39,7 +39,7 @@ enum {
     PACKET = 32 << 10, /* most bytes of a packet */
     RECORD = 16 << 10, /* most bytes of a record */
     PIECE = 4 << 20,   /* bytes that the child reads at a time, if the format can read so few */
-    AHEAD = 8,         /* most unanswered requests, including that for the current tensor */
+    MAX_REQUESTS = 8,  /* most unanswered requests, including that for the current tensor */
     PATIENCE = 3,      /* the child may be idle this many times as long as it may work */
 };
 
@@ -663,8 +663,8 @@ void gcb_file_child_close(struct gcb_file_child *child)
 
 /* ---- the parent: reading tensors ---- */
 
-/* Asks the child for a tensor, which it reads in pieces of at most `room` bytes; `flags` are those
- * of send(2). On failure returns false and sets errno. */
+/* Asks the child for a tensor, which the child reads in pieces of at most `room` bytes; `flags` are
+ * those of send(2). On failure returns false and sets errno. */
 static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t room, int flags)
 {
     const struct gcb_port_record request = {
@@ -677,11 +677,11 @@ static bool ask(struct gcb_file_child *c, const struct gcb_tensor *t, uint64_t r
 }
 
 /* Asks the child for the next tensors, so that the child reads them while the caller works. Stops
- * at AHEAD requests, if the socket is full, or at a tensor that is empty, of another file, or not
- * read by the child. */
-static void ask_ahead(struct gcb_file_child *c)
+ * at MAX_REQUESTS requests, if the socket is full, or at a tensor that is empty, of another file,
+ * or not read by the child. */
+static void prefetch_tensors(struct gcb_file_child *c)
 {
-    while (c->asked < AHEAD && c->first + c->asked < c->count) {
+    while (c->asked < MAX_REQUESTS && c->first + c->asked < c->count) {
         const struct gcb_tensor *t = &c->tensors[c->first + c->asked];
 
         if (t->file != c->tensors[c->first].file || t->offset || t->count == 0 ||
@@ -730,7 +730,7 @@ static int receive_tensor(struct gcb_file_child *c, uint8_t *out, uint64_t *need
 }
 
 /* Receives and drops all tensors that the child was asked for. Then asks for tensor `number`. */
-static int ask_now(struct gcb_file_child *c, size_t number, uint64_t room, struct gcb_diag *diag)
+static int ask_only(struct gcb_file_child *c, size_t number, uint64_t room, struct gcb_diag *diag)
 {
     uint64_t needed;
     int err = 0;
@@ -768,16 +768,16 @@ static int read_by_child(struct gcb_file_child *c, size_t number, uint8_t *out,
     int err = 0;
 
     if (c->asked == 0 || c->first != number)
-        err = ask_now(c, number, PIECE, diag);
+        err = ask_only(c, number, PIECE, diag);
     if (!err && number == c->expected)
-        ask_ahead(c);
+        prefetch_tensors(c);
     c->expected = number + 1;
     if (!err)
         err = receive_tensor(c, out, &needed, diag);
     if (err || !needed)
         return err;
     raise_limit(c, needed);
-    err = ask_now(c, number, needed, diag);
+    err = ask_only(c, number, needed, diag);
     if (!err)
         err = receive_tensor(c, out, &more, diag);
     return !err && more ? fail_protocol(c, diag) : err;

@@ -93,9 +93,9 @@ uint64_t gcb_tensor_scales(const struct gcb_tensor *t);
 /* Bytes of an element after conversion: 4, or 1 if the elements are GCB_ELEMENT_BYTE. */
 size_t gcb_tensor_wide(const struct gcb_tensor *t);
 /* Converts n stored elements to float32, or copies them if they are GCB_ELEMENT_BYTE. Applies no
- * scales. The first is element `from` of the tensor, which only the message of a failure uses. `in`
- * may lie at the end of `out`. Returns GCB_E_CORRUPT if a finite float64 is beyond the range of
- * float32. */
+ * scales. The first of the n elements is element `from` of the tensor; only the message of a
+ * failure uses `from`. `in` may lie at the end of `out`. Returns GCB_E_CORRUPT if a finite float64
+ * is beyond the range of float32. */
 int gcb_tensor_convert(const struct gcb_infile *file, const struct gcb_tensor *t, uint64_t from,
                        const void *in, uint64_t n, void *out, struct gcb_diag *diag);
 /* Reads `count` elements of a tensor whose `offset` is not 0, from element `from` on, through a

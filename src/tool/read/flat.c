@@ -106,14 +106,14 @@ int gcb_flat_name(const struct gcb_flat *f, struct gcb_flat_array *a, const char
 {
     if (n >= GCB_READ_PATH)
         return gcb_infile_fail(f->in, NULL, GCB_E_CORRUPT, diag,
-                               "an array's name is longer than 4096 bytes");
+                               "an array's name is longer than 4095 bytes");
     a->path[0] = '/';
     memcpy(a->path + 1, name, n);
     a->path[n + 1] = '\0';
     if (!is_name(name, n))
         return gcb_infile_fail(f->in, a->path, GCB_E_CORRUPT, diag,
-                               "an impossible name: a part of it is empty, '.', '..' or longer "
-                               "than 1024 bytes");
+                               "an impossible name: it has a zero byte, or a part that is empty, "
+                               "'.', '..' or longer than 1024 bytes");
     gcb_infile_trace(f->in, a->path);
     return 0;
 }

@@ -46,8 +46,8 @@ static void spell_as_json(char *text)
     }
 }
 
-/* Sets the kind and size of the elements from a type such as "<f4". For NULL and texts that are no
- * simple type, the array is no tensor. */
+/* Sets the kind, format, size and byte order of the elements from a type such as "<f4". For NULL
+ * and texts that are no simple type, the array is no tensor. */
 static void set_type(struct gcb_npy *npy, const char *type)
 {
     struct gcb_flat_array *a = &npy->array;
@@ -103,6 +103,7 @@ int gcb_npy_start(struct gcb_npy *npy, struct gcb_diag *diag)
     uint32_t n;
     int err = gcb_flat_start(&npy->stream, diag);
 
+    /* start: the magic bytes, then the version, 1 to 3; version 1 has a header length of 2 bytes */
     npy->next = 0;
     npy->swapped = false;
     if (!err)

@@ -56,7 +56,7 @@ static bool widen(struct member *m, const uint8_t *extra, size_t length)
 
         if (!field)
             return false;
-        if (load_u16(head) == 1)
+        if (load_u16(head) == 1) /* the zip64 extra field */
             wide = (struct gcb_rbuf){.data = field, .len = load_u16(head + 2)};
     }
     for (int i = 0; i < 3; i++)
@@ -84,6 +84,7 @@ static int read_end64(struct gcb_flat *z, uint64_t *at, uint64_t *length, struct
     err = gcb_flat_read(z, NULL, where, end, END64, diag);
     if (err)
         return err;
+    /* the record's own size does not count its first 12 bytes */
     if (memcmp(end, "PK\6\6", 4) != 0 || gcb_load_u64(end + 4) != *at - LOCATOR - where - 12 ||
         gcb_load_u32(locator + 4) || gcb_load_u32(end + 16) || gcb_load_u32(end + 20))
         return fail_directory(z, diag);
@@ -204,9 +205,9 @@ static int start_array(struct gcb_flat *z, const struct member *m, struct gcb_di
     if (m->flags & ~(unsigned)FLAGS_KNOWN ||
         (m->method != METHOD_STORED && m->method != METHOD_DEFLATED))
         return gcb_infile_fail(z->in, z->npy.array.path, GCB_E_UNSUPPORTED, diag,
-                               "it is compressed with method %u of zip, which gcbench does not "
+                               "it uses method %u and flags 0x%x of zip, which gcbench does not "
                                "read; rewrite the file: " GCB_CONVERT,
-                               m->method);
+                               m->method, m->flags);
     err = read_local(z, m, &data, diag);
     if (err)
         return err;
@@ -252,6 +253,7 @@ static int list_member(struct gcb_flat *z, const struct member *m, struct gcb_li
 
 /* ---- the table of the reader ---- */
 
+/* True if the first member of the archive has a name that ends with ".npy". */
 static bool probe(int descriptor, uint64_t size)
 {
     uint8_t first[LOCAL];

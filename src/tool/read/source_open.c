@@ -16,7 +16,7 @@ static int compare_places(const struct gcb_tensor *a, const struct gcb_tensor *b
     return (a->worker > b->worker) - (a->worker < b->worker);
 }
 
-static int by_name(const void *a, const void *b)
+static int by_place_and_name(const void *a, const void *b)
 {
     const struct gcb_tensor *x = a, *y = b;
     const int place = compare_places(x, y);
@@ -24,7 +24,7 @@ static int by_name(const void *a, const void *b)
     return place ? place : gcb_path_compare(x->path, y->path);
 }
 
-static int by_index(const void *a, const void *b)
+static int by_place_and_index(const void *a, const void *b)
 {
     const struct gcb_tensor *x = a, *y = b;
     const int place = compare_places(x, y);
@@ -47,7 +47,7 @@ static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
     for (size_t i = 1; i < s->count; i++) {
         const struct gcb_tensor *a = &s->tensors[i - 1], *b = a + 1;
 
-        if (by_name(a, b) != 0)
+        if (by_place_and_name(a, b) != 0)
             continue;
         return gcb_diag_set(
             diag, a->file == b->file ? GCB_E_CORRUPT : GCB_E_INVALID,
@@ -216,7 +216,7 @@ static int check_selection(const struct gcb_listing *l, struct gcb_diag *diag)
 }
 
 /* Completes the list after the last file: resolves "last", checks the selection, drops aliases,
- * refuses repeated tensors, and orders the list. */
+ * adds the remarks on fp8, refuses repeated tensors, and orders the list. */
 static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
 {
     struct gcb_source *s = l->source;
@@ -228,10 +228,10 @@ static int finish_list(struct gcb_listing *l, struct gcb_diag *diag)
         return err;
     drop_aliases(s);
     add_fp8_remarks(s);
-    qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
+    qsort(s->tensors, s->count, sizeof(*s->tensors), by_place_and_name);
     err = check_repeats(s, diag);
     if (!err && l->config->order == GCB_ORDER_RECORDED)
-        qsort(s->tensors, s->count, sizeof(*s->tensors), by_index);
+        qsort(s->tensors, s->count, sizeof(*s->tensors), by_place_and_index);
     return err;
 }
 
@@ -258,7 +258,7 @@ static bool is_known(const char *name, size_t length)
 }
 
 /* Lists the file of an entry. A link, or a file of another kind, becomes a remark. Folders are
- * skipped. */
+ * skipped. Fails if the file or folder of the entry cannot be read. */
 static int add_entry(struct gcb_listing *l, const char *folder, const FTSENT *e,
                      struct gcb_diag *diag)
 {
