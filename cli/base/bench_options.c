@@ -125,8 +125,8 @@ static int add_word(char words[GCB_SUITE_THREADS][WORD], size_t count, const cha
                     const char *option, struct gcb_diag *diag)
 {
     if (n == 0 || n >= WORD || count == GCB_SUITE_THREADS)
-        return gcb_invalid(diag, "--%s: write a list with commas, of %d items at most", option,
-                           GCB_SUITE_THREADS);
+        return gcb_invalid(diag, "--%s: write 1 to %d items of 1 to %zu characters, with commas",
+                           option, GCB_SUITE_THREADS, WORD - 1);
     snprintf(words[count], WORD, "%.*s", (int)n, at);
     for (size_t k = 0; k < count; k++)
         if (strcmp(words[k], words[count]) == 0)

@@ -138,8 +138,8 @@ static void set_handler(int number, void (*handler)(int))
 
 /*
  * Makes the process leave no half-written file and no child process behind if one of the signals
- * below ends it, or if it exits, also in a library (libgomp without threads, FFTW without memory).
- * A write beyond the limit on file sizes becomes an error, as on a full disk.
+ * below ends it, or if it exits. Libraries exit too: libgomp if it gets no threads, FFTW if it gets
+ * no memory. A write beyond the limit on file sizes becomes an error, as on a full disk.
  */
 static void tidy_at_end(void)
 {
@@ -234,8 +234,8 @@ static void *run_call(void *arg)
     return NULL;
 }
 
-/* Runs the command in a thread with a stack of its own if the limit of the process (`ulimit -s`) is
- * too low. */
+/* Runs the command: in a thread with a stack of STACK_LEAST bytes if the limit of the process
+ * (`ulimit -s`) is lower and a thread can be started, or else in this thread. */
 static int dispatch_with_stack(struct cmd_context *ctx, int (*dispatch)(struct cmd_context *ctx))
 {
     struct call call = {.ctx = ctx, .dispatch = dispatch};

@@ -422,8 +422,8 @@ bool opt_methods_all(const struct gcb_method *m)
     return strcmp(m->name, "sparse") != 0;
 }
 
-/* Lists the texts of the methods: those of --method or, if there are none, the names of the `wanted`
- * methods. Release *out with opt_list_fini. */
+/* Lists the texts of the methods: those of --method or, if there are none, the names of the methods
+ * for which `wanted` is true (NULL: of none). Release *out with opt_list_fini. */
 static void list_specs(struct opt_list *out, const struct opt_methods *in,
                        bool (*wanted)(const struct gcb_method *))
 {

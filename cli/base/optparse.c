@@ -240,8 +240,8 @@ static const char *take_next(struct parser *p)
     return p->argv[p->next++];
 }
 
-static int needs_value(const struct parser *p, const char *dashes, const char *name,
-                       const char *metavar)
+static int missing_value(const struct parser *p, const char *dashes, const char *name,
+                         const char *metavar)
 {
     return gcb_invalid(p->diag, "%s%s needs a value (%s)", dashes, name, metavar);
 }
@@ -253,7 +253,7 @@ static int parse_extra(struct parser *p, const char *name, const char *value)
     if (!value)
         value = take_next(p);
     if (!value)
-        return needs_value(p, "--", name, "VALUE");
+        return missing_value(p, "--", name, "VALUE");
     keep_given(p, NULL, name, value);
     opt_list_add(list, name);
     opt_list_add(list, value);
@@ -275,7 +275,7 @@ static int parse_long(struct parser *p, const char *name)
     if (opt_metavar(f.row) && !value)
         value = take_next(p);
     if (opt_metavar(f.row) && !value)
-        return needs_value(p, "--", f.row->name, opt_metavar(f.row));
+        return missing_value(p, "--", f.row->name, opt_metavar(f.row));
     return set_once(p, &f, value);
 }
 
@@ -293,7 +293,7 @@ static int parse_letters(struct parser *p, const char *letters)
         if (opt_metavar(f.row)) {
             const char *value = letters[1] ? letters + 1 : take_next(p);
 
-            return value ? set_once(p, &f, value) : needs_value(p, "-", name, opt_metavar(f.row));
+            return value ? set_once(p, &f, value) : missing_value(p, "-", name, opt_metavar(f.row));
         }
         err = set_once(p, &f, NULL);
         if (err)

@@ -58,7 +58,8 @@ bool out_wants_rows(const struct out_report *r);
 /* Closes the file of --results, and renames it to its final name. Does nothing without a file.
  * Errors are those of out_commit_file. */
 int out_commit(struct out_report *r, struct gcb_diag *diag);
-/* Removes the temporary file of --results unless out_commit has renamed it. `r` may be zeroed. */
+/* Releases what out_open made, and removes the temporary file of --results unless out_commit has
+ * renamed it. `r` may be zeroed. */
 void out_close(struct out_report *r);
 
 /* Returns the first of $TMPDIR, /tmp and /dev/shm that is a folder in which files can be made, or

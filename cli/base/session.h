@@ -26,7 +26,7 @@ struct session_options {
         OPT_GROUP("Running", opt_device_rows, type, common.exec), \
         OPT_GROUP("Running", opt_threads_rows, type, common.exec), \
         OPT_GROUP("Running", opt_exec_rows, type, common.exec)
-/* The groups of output options, for a command that writes no file except --results. */
+/* The groups of output options, without -o. */
 #define SESSION_OUTPUT_GROUPS(type) \
     OPT_GROUP("Output", opt_force_rows, type, common.save), \
         OPT_GROUP("Output", opt_save_rows, type, common.save), \
@@ -36,8 +36,8 @@ struct session_options {
 /*
  * The state that commands share if they read a dump and run methods on it: the backend, the dump,
  * where rows go, and what all rows have in common. Starts zeroed. A command fills `o`, `files` and
- * `ctx`, reads --shard, resolves the options, opens the input and starts the report, and always
- * closes the session.
+ * `ctx`, reads --shard if it has this option, resolves the options, opens the input and starts the
+ * report, and always closes the session.
  *
  * Functions that return int return 0 or a negative gcb_status with words in the context's diag,
  * unless said otherwise.
@@ -101,8 +101,8 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
 void session_repeat(struct session *s, struct gcb_run_config *config,
                     const struct opt_timing *timing, double seconds);
 
-/* Reads --shard. If it is given, GCB_E_INVALID also if a method is named twice, because rows of
- * shards are told apart by `spec`. */
+/* Reads --shard. If it is given, GCB_E_INVALID also if a method is named twice, because `merge`
+ * tells the rows of methods apart by their field `spec`. */
 int session_read_shard(struct session *s, const struct gcb_method *methods, size_t count);
 /* What a `shard` row says of a run. */
 struct session_shard {
@@ -132,7 +132,8 @@ struct gcb_watch session_watch(struct session *s);
 int session_interrupted(const struct session *s, const char *consequence);
 
 /* Writes the settings of a whole table, for its heading: "scope tensor, 1 thread", then `more`,
- * which is "" or begins with ", ", then settings that are not the default. */
+ * which is "" or begins with ", ", then the order, isa, shard, nonfinite, shuffle, mask and seed
+ * that options set. */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
 /* Prints the heading of a table: the dump, and the settings of session_describe with `more`. Does
  * nothing if rows are printed instead of a table. */
