@@ -1,5 +1,5 @@
 # The table above has a line for each word: WHERE|WORD|KIND|VALUES|HELP; cli/docs/generate.py describes it.
-# Its functions run in bash, and in zsh as in ksh. They fill
+# The functions below run in bash, and in zsh by the rules of ksh. They fill
 #   found   what may be typed, each as WORD:HELP
 #   prefix  what stands before these words on the command line already
 #   ask     what else the shell has to do: offer files (default), add no space (nospace)
@@ -12,7 +12,7 @@ _gcbench_list() { # WHERE SUFFIX: finds the words of WHERE, each with SUFFIX; fi
     done <<<"$_gcbench_table"
 }
 
-_gcbench_look() { # WHERE WORD: sets the kind and values of WORD; WHERE '' is any method. Fails if the table lacks WORD
+_gcbench_look() { # WHERE WORD: sets kind, finds the values of WORD; WHERE '' is any method. Fails if the table lacks WORD
     local where word is values help value
     kind=
     while IFS='|' read -r where word is values help; do

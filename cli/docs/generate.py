@@ -127,7 +127,9 @@ def method_names(tables):
 
 
 def methods(tables):
-    """All methods with their defaults. A codec shows all parameters, a preset those that have an effect."""
+    """All methods with their defaults. A codec shows all parameters, a preset those that have an effect.
+
+    The parameters of memories and of exchanges follow once, because all methods have them."""
     out = ".SH METHODS\n" + paragraph(
         "A method is written NAME or NAME:key=value,...; each `name=value` below is a parameter with its default. Every "
         'method also takes the parameters under "Memory" and "Exchange", which gcbench-replay(1) uses.')
@@ -162,7 +164,7 @@ def options(command):
 
 
 def endings(tables, command):
-    """The exit statuses and files of a command, or all exit statuses, and what else to see."""
+    """The exit statuses and files of a command, or (None) all exit statuses and the variables; then related pages."""
     out = ".SH \"EXIT STATUS\"\n"
     out += "".join(tagged(f".B {code}", words) for code, words, only in tables["exits"]
                    if not command or only in (None, command["name"]))
@@ -294,7 +296,7 @@ def fields(tables, text):
 
 
 def types(tables):
-    """JSON with the type and unit of each field. A name that has two types gets the wider one."""
+    """JSON with the type and unit of each field. If a name has two types, takes the later by name: real, not integer."""
     found = {}
     for rows in tables["records"].values():
         for name, *kind in rows:
