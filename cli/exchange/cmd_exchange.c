@@ -96,8 +96,8 @@ static int check_options(const struct exchange *c, struct gcb_diag *diag)
     return refuse_delay(c, diag);
 }
 
-/* Makes the lanes and the backend from the options, and reads the sizes and the distribution of
- * synthetic gradients. */
+/* Makes the lanes and the backend from the options, reads the sizes and the distribution of
+ * synthetic gradients, and refuses options that do not go together. */
 static int resolve(struct exchange *c, struct gcb_diag *diag)
 {
     const struct exchange_own *own = &c->o->own;
@@ -207,7 +207,8 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
 
         snprintf(text, sizeof(text), "%s", labels[i].text);
         gcb_spec_drop(text, "collective"); /* the next column shows the collective */
-        /* the algorithm is in the first column, because that column is never cut */
+        /* the algorithm is in the first column, because long texts there are broken into lines, and
+         * those of other columns are cut in the middle */
         if (have_several_algorithms(c))
             gcb_append(text, sizeof(text), " %s", gcb_net_algorithm_names[lane->algorithm]);
         gcb_table_cell(table, text);
@@ -224,7 +225,7 @@ static void show_lanes(const struct exchange *c, const struct gcb_label *labels)
 /* Returns the lane with the least median time among the lanes without a wrong update: among the
  * baselines (fp32, fp16 and bf16 by all-reduce) if `baselines` is set, or else among all others.
  * NULL: there is none. */
-static const struct gcb_lane *fastest(const struct exchange *c, bool baselines)
+static const struct gcb_lane *find_fastest(const struct exchange *c, bool baselines)
 {
     const struct gcb_lane *best = NULL;
     double least = INFINITY;
@@ -255,7 +256,7 @@ static void name_lane(char *out, size_t size, const struct exchange *c, const ch
 static bool write_answer(char *out, size_t size, const struct exchange *c,
                          const struct gcb_label *labels)
 {
-    const struct gcb_lane *method = fastest(c, false), *bar = fastest(c, true);
+    const struct gcb_lane *method = find_fastest(c, false), *bar = find_fastest(c, true);
     struct gcb_answer answer = {.times = true};
     struct gcb_answer_item item;
     struct gcb_stats a, b;
@@ -582,7 +583,7 @@ int main(int argc, char **argv)
     gcb_no_memory = end_without_memory;
     place.net = gcb_net_open(&argc, &argv);
     ctx = program_begin("gcbench-mpi", argc, argv, &diag);
-    gcb_no_memory = end_without_memory;
+    gcb_no_memory = end_without_memory; /* again: program_begin has set its own */
     ctx.own = &place;
     ctx.plain = true; /* rank 0 may have a terminal although mpirun writes to a file */
     if (gcb_net_rank(place.net)) {

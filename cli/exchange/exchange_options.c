@@ -54,7 +54,7 @@ bool exchange_is_baseline(const struct gcb_method *method)
 /* Appends the baselines that are not among the methods. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
-    static const char *const specs[] = {"identity", "fp16", "bf16"};
+    static const char *const specs[] = {"identity", "fp16", "bf16"}; /* identity sends fp32 */
     const size_t named = *count;
     char spec[64];
     int err = 0;
@@ -121,8 +121,8 @@ int exchange_sizes(uint64_t sizes[EXCHANGE_SIZES], size_t *count, const struct e
     if (sscanf(text, "%23[0-9A-Za-z.]-%23[0-9A-Za-z.]/x%23[0-9]%n", part[0], part[1], part[2],
                &end) != 3 ||
         text[end] || !gcb_parse_size(part[0], &from) || !gcb_parse_size(part[1], &to) ||
-        !gcb_parse_size(part[2], &factor) || from < 4 || to < from || to > EXCHANGE_MOST_BYTES ||
-        factor < 2)
+        !gcb_parse_size(part[2], &factor) || from < sizeof(float) || to < from ||
+        to > EXCHANGE_MOST_BYTES || factor < 2)
         return gcb_invalid(diag, "--sizes: give the smallest size, the largest (at most 64G), and "
                                  "a factor from 2 on: 64K-64M/x4");
     for (uint64_t bytes = from; bytes <= to; bytes *= factor) {
