@@ -63,6 +63,7 @@ static void make_bench_argv(struct regress *r)
     const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
                               bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                               bench->own.max_samples > 0;
+    /* gcb_ab_run replaces "" by the program */
     const char *words[8] = {"", "bench", "--format", "json", "--no-bandwidth"};
     size_t count = 5; /* words set so far */
 
