@@ -164,7 +164,8 @@ static void print_tables(struct inspector *p)
 
 /* ---- compaction ---- */
 
-/* Adds a group's line to the table. The second cell of the DCT is that of shuffled tensors. */
+/* Adds a group's line to the table. The second cell of the DCT, cells[2], is that of shuffled
+ * tensors. */
 static void add_group(struct gcb_table *table, const struct gcb_compaction *c)
 {
     static const int cells[] = {GCB_TRANSFORM_NONE, GCB_TRANSFORM_DCT,    GCB_TRANSFORM_DCT,
@@ -189,6 +190,7 @@ static int inspect_groups(struct inspector *p)
     struct gcb_table *table;
     int err = gcb_blas_open(p->s.backend.queue.threads, p->diag);
 
+    /* the first and the last column are text */
     for (size_t i = 0; i < COUNT; i++)
         columns[i] = (struct gcb_table_column){.title = titles[i], .text = i % (COUNT - 1) == 0};
     table = gcb_table_create(columns, COUNT);

@@ -49,7 +49,7 @@ static void print_heading(const struct merge *c, const struct gcb_merge_case *at
 
 /* Prints which methods failed; unless --quiet is given, also how many messages were left out for
  * all methods. */
-static void note_rest(const struct merge *c, const struct gcb_merge_case *at)
+static void note_unmeasured(const struct merge *c, const struct gcb_merge_case *at)
 {
     char count[32];
 
@@ -73,7 +73,7 @@ static void show_case(struct merge *c, const struct gcb_merge_case *at)
         out_figures(table, out_columns, OUT_COLUMNS, t, 8);
     }
     out_table(&c->report, table);
-    note_rest(c, at);
+    note_unmeasured(c, at);
 }
 
 static int on_begin(void *ctx, const struct gcb_merge_case *at, struct gcb_diag *diag)
@@ -107,7 +107,7 @@ static void end_verify(struct merge *c, const struct gcb_merge_case *at)
         return;
     promise_show_counts(&c->report, c->labels, count, c->checks,
                         at->all_messages - at->result.skipped_messages);
-    note_rest(c, at);
+    note_unmeasured(c, at);
 }
 
 /* ---- shards of all commands ---- */

@@ -107,7 +107,8 @@ static int make_folder(struct plotter *p)
         return gcb_diag_set(p->ctx->diag, GCB_E_IO, "%s: cannot make the folder: %s",
                             gcb_escape(shown, sizeof(shown), p->o->output), strerror(errno));
     if (strlen(p->o->output) + 1 + GCB_PLOT_NAME > PATH_TEXT)
-        return gcb_invalid(p->ctx->diag, "-o: the path of the folder is too long");
+        return gcb_invalid(p->ctx->diag, "-o: the path of the folder is over %d bytes",
+                           PATH_TEXT - 1 - GCB_PLOT_NAME);
     return 0;
 }
 

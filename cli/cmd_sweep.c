@@ -92,8 +92,8 @@ static const struct gcb_match_search *search_of(const struct sweep *c, size_t i)
     return c->matching && i < c->given ? &c->choice.searches[i] : NULL;
 }
 
-/* True if --match and --budget try the method when the user names no method. Presets that are
- * compositions are left out, because the search finds compositions itself. */
+/* True if --match and --budget try the method when the user names no method. Presets that were not
+ * published but found by an earlier search are left out, because a search can find them again. */
 static bool is_searched(const struct gcb_method *m)
 {
     return gcb_sweep_default(m) && !(m->preset && m->preset->found);
@@ -369,10 +369,10 @@ static const struct gcb_tally *tally_of(const struct sweep *c, size_t i)
     return &c->result.totals[i].tally;
 }
 
-/* Returns a number by which settings are ordered: by goal, those that meet the goal first. A policy
- * ranks like a setting that meets the first goal, and the baseline comes last. Without goals, all
- * have rank 0. */
-static size_t rank(const struct sweep *c, size_t i)
+/* Returns a number by which settings are ordered: by goal, and for each goal first those that meet
+ * the goal. A policy ranks like a setting that meets the first goal, and the baseline comes last.
+ * Without goals, all have rank 0. */
+static size_t rank_of(const struct sweep *c, size_t i)
 {
     const struct gcb_match_search *s = search_of(c, i);
 
@@ -381,7 +381,7 @@ static size_t rank(const struct sweep *c, size_t i)
     return i == c->policy || i < c->given ? 0 : 2 * c->goal_count;
 }
 
-/* Writes the order of the table's lines: by --sort, or else by `rank`; settings of equal rank by
+/* Writes the order of the table's lines: by --sort, or else by rank_of; settings of equal rank by
  * size if the first goal is an error, and by error if it is a size. Without goals, and without
  * --sort, the order is that of the methods. */
 static void sort_settings(size_t *order, const struct sweep *c)
@@ -401,7 +401,7 @@ static void sort_settings(size_t *order, const struct sweep *c)
         const size_t moved = order[i];
         size_t at = i;
 
-        for (; at > 0 && rank(c, order[at - 1]) > rank(c, moved); at--)
+        for (; at > 0 && rank_of(c, order[at - 1]) > rank_of(c, moved); at--)
             order[at] = order[at - 1];
         order[at] = moved;
     }
@@ -479,7 +479,8 @@ static void print_policy(const struct sweep *c, FILE *out)
 /* ---- the stages of the best compositions ---- */
 
 /* Prints what choice->stages[k] earns in the composition `best`: the factor by which bytes or error
- * grow if the stage is plain, or that the target is then missed. */
+ * grow if the plain stage (src/tool/search/choose.h) takes its place, or that the target is then
+ * missed. */
 static void print_stage(const struct sweep *c, const struct gcb_match_search *best, size_t k,
                         FILE *out)
 {
