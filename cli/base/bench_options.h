@@ -6,7 +6,8 @@
 #include "src/tool/run/kernels.h"
 #include "src/tool/run/suite.h"
 
-/* Options that only `bench` has, and `regress`, which passes them on to it. */
+/* Options of `bench`. `regress` also has those of the suite, the cases and the timing, and passes
+ * them on to `bench`. */
 struct bench_own {
     const char *suite;
     /* an item of these lists may have several values, separated by commas */
