@@ -190,7 +190,7 @@ static int finish(struct plotter *p)
     if (p->cut)
         fprintf(
             p->ctx->err,
-            "gcbench: only %d pages of %s are drawn; give fewer files at once to see the rest\n",
+            "gcbench: a plot has at most %d pages, so %s may lack some; give fewer files at once\n",
             GCB_PLOT_PAGES, p->cut);
     if (interrupt_seen()) {
         fprintf(p->ctx->err, "gcbench: interrupted\n");
