@@ -155,7 +155,7 @@ static bool reap(struct gcb_child *c, int *how)
 }
 
 /* Waits for the child, and ends it once it reaches a limit. Returns the wait status. */
-static int end_process(struct gcb_child *c)
+static int wait_for_end(struct gcb_child *c)
 {
     double until;
     int how = 0;
@@ -223,7 +223,7 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
         if (c->out && !feof(c->out) && !ferror(c->out))
             while (fgetc(c->out) != EOF)
                 ;
-        how = end_process(c);
+        how = wait_for_end(c);
         gcb_tidy_leave_child(c->tidy_place);
         err = check_exit(c, how, diag);
     }

@@ -40,7 +40,7 @@ struct gcb_child {
                       * by gcb_child_finish */
     struct gcb_child_limits limits;
     bool late, stopped; /* the deadline has passed; `stop` has returned true */
-    char name[160];     /* argv[0], escaped, for messages */
+    char name[160];     /* begins messages: argv[0], escaped; the caller may write another text */
 };
 
 /*

@@ -14,7 +14,7 @@ static const struct {
 };
 
 /* Returns the code point at *s and advances *s past it. If the bytes are not valid UTF-8, returns
- * some number and advances by at least one byte. */
+ * some number and advances by at least one byte, but never past the terminator. */
 static uint32_t next_point(const char **s)
 {
     const unsigned char *p = (const unsigned char *)*s;

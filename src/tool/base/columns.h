@@ -8,18 +8,19 @@
 size_t gcb_text_columns(const char *text);
 
 /*
- * Finds the middle part to leave out of a text of more than `keep` columns. The part before it has
- * at most `front` columns and ends at *head; the part after it begins at *tail. Both parts together
- * take at most `keep` columns. `front` is at most `keep`. No code point is split.
+ * Finds the middle part to leave out of a text, so that at most `keep` columns stay. The part
+ * before the middle has at most `front` columns and ends at *head; the part after the middle begins
+ * at *tail. If the text has at most `keep` columns, *tail is *head. `front` is at most `keep`. No
+ * code point is split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
 /*
  * Breaks a text of `bytes` bytes after a comma, so that the first line has at most `width` columns.
- * Returns the number of bytes of the longest such line. If the text up to and with the first comma
- * is too wide, the line ends after the first comma. Returns `bytes` if the text fits or has no
- * comma.
+ * Returns the number of bytes of the longest such line. If the text up to and including the first
+ * comma is too wide, the line ends after the first comma. Returns `bytes` if the text fits or has
+ * no comma.
  */
 size_t gcb_text_break(const char *text, size_t bytes, size_t width);
 

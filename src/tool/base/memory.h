@@ -11,9 +11,9 @@
  * Memory for lists, names and other blocks that are small beside tensors. These functions work like
  * gcb_alloc_array, gcb_alloc_zero, gcb_grow, gcb_strdup and gcb_strndup (src/lib/base/alloc.h), but
  * never fail: without memory they end the process by gcb_no_memory. So their callers have no error
- * to report. Blocks that grow with tensors come from gcb_alloc instead: without memory
- * the command fails with a message, and the user can choose a smaller scope or fewer methods.
- * Release all blocks with gcb_free.
+ * to report. Blocks that grow with tensors come from gcb_alloc instead: without memory the command
+ * fails with a message, and the user can choose a smaller scope or fewer methods. Release all
+ * blocks with gcb_free.
  */
 void *gcb_must_array(uint64_t count, size_t size);
 void *gcb_must_zero(uint64_t count, size_t size);

@@ -53,8 +53,8 @@ static bool is_left_behind(const char *name, const char *host)
     return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Removes the files in the folder `name` if this user owns it. `at` is a descriptor of the folder
- * that contains `name`. */
+/* Removes the files in the folder `name` if this user owns that folder. `at` is a descriptor of the
+ * folder that contains `name`. */
 static void empty_folder(int at, const char *name)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

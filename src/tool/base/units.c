@@ -27,7 +27,8 @@ static const struct unit limits[] = {{"", 1.0}, {"m", 60.0}, {"h", 3600.0}, {.na
 static bool is_bandwidth(const char *s, const char *unit)
 {
     static const char *const endings[] = {"", "/s", "it", "it/s", "ps", "E"};
-    const size_t count = unit[1] == 'b' ? 6 : 2; /* a unit of bytes has only the first two */
+    /* a unit of bytes has only the first two endings */
+    const size_t count = unit[1] == 'b' ? sizeof(endings) / sizeof(endings[0]) : 2;
     const size_t length = strlen(unit);
 
     for (size_t i = 0; i < count; i++)
