@@ -29,7 +29,7 @@ static const struct basis {
     {GCB_TRANSFORM_MEAN, TILE, "64x64"},
     {GCB_TRANSFORM_RANDOM, TILE, "64x64"},
     {GCB_TRANSFORM_DCT, 1 << 16 | 64, "1x64"},
-    {GCB_COMPACTION_SVD, GCB_TILE_NONE, NULL},
+    {GCB_COMPACTION_SVD, GCB_TILE_NONE, NULL}, /* stays the last: add_message counts on it */
 };
 
 /* ---- groups of tensors ---- */
@@ -107,7 +107,8 @@ struct singular {
     double energy, cost;
 };
 
-static int by_gain(const void *a, const void *b)
+/* Sorts by the energy per element of the vectors, largest first. */
+static int by_energy_per_cost(const void *a, const void *b)
 {
     const struct singular *x = a, *y = b;
     const double p = x->energy * y->cost, q = y->energy * x->cost;
@@ -152,7 +153,7 @@ static int add_singular(const struct work *w, double *kept, struct gcb_diag *dia
         return gcb_diag_set(diag, err,
                             "no memory, no LAPACK, or too large a matrix for singular values");
     }
-    qsort(all, count, sizeof(*all), by_gain);
+    qsort(all, count, sizeof(*all), by_energy_per_cost);
     for (size_t d = 0; d < GCB_COMPACTION_DENSITIES; d++) {
         double left = gcb_compaction_densities[d] * (double)w->env.count;
 
@@ -238,10 +239,11 @@ static int add_message(struct work *w, struct gcb_diag *diag)
     }
     return err || out->group == GCB_GROUP_VECTOR
                ? err
-               : add_singular(w, out->kept[GCB_BASES - 1][0], diag);
+               : add_singular(w, out->kept[GCB_BASES - 1][GCB_SHUFFLE_NONE], diag);
 }
 
-/* Reads the tensors of a step and worker, and adds them. */
+/* Reads the w->tensors tensors of a step and worker, and adds their figures. number[i] is the index
+ * of tensor i in the source. */
 static int take_message(struct work *w, struct gcb_source *source, const size_t *number,
                         struct gcb_diag *diag)
 {
@@ -331,7 +333,8 @@ const char *gcb_compaction_verdict(const struct gcb_compaction *c)
         fmax(fmax(none, shuffled), gcb_compaction_best(c, GCB_TRANSFORM_RANDOM, false));
     const double lost = 1.0 - fmax(control, ordered);
 
-    /* a figure that the group lacks is NAN, and all comparisons with it are false */
+    /* The factors are those of docs/method.md. A figure that the group lacks is NAN, and all
+     * comparisons with NAN are false. */
     if (1.0 - gcb_compaction_best(c, GCB_COMPACTION_SVD, false) <= 0.55 * lost)
         return "low rank";
     if (!(1.0 - ordered <= 0.9 * (1.0 - control)))

@@ -134,8 +134,9 @@ struct gcb_steady {
     bool narrow;   /* at the last check all intervals were narrow */
 };
 
-/* True if a check is due with `count` samples. The gaps between checks grow, because each check
- * sorts all samples. */
+/* True if a check is due with `count` samples: at least GCB_STEADY_LEAST, and more than the last
+ * check had by over an eighth. The gaps between checks grow, because each check sorts all
+ * samples. */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
 /* Stores the result `narrow` of a check with `count` samples. True if all intervals are narrow at
  * this check and were narrow at the check before. */

@@ -149,7 +149,7 @@ bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum 
  */
 struct gcb_spectrum_point {
     double density;
-    double energy_share;
+    double energy_share; /* NAN if the total energy is 0 */
     double threshold;
 };
 /* Writes the points, largest threshold first, and returns their number. */
