@@ -192,7 +192,7 @@ void gcb_lane_clear(struct gcb_lane *lane)
 
 /* ---- exchanging a message ---- */
 
-/* Ends all ranks if this rank has failed, because the others may already wait for it. */
+/* Ends all ranks if this rank has failed, because other ranks may already wait for this rank. */
 static void must(const struct measuring *r, int err)
 {
     if (err)
@@ -241,7 +241,7 @@ static void run_round(struct pass *pass, const struct message *m, const struct g
 
     if (m->fixed && round->bytes != m->bytes)
         must(r, gcb_diag_set(r->diag, GCB_E_UNSUPPORTED,
-                             "%s sent a tensor raw, but the others do not expect its length",
+                             "%s sent a tensor raw, but other ranks do not expect its length",
                              m->method->name));
     if (pass->phased)
         gcb_net_barrier(r->net);
@@ -281,8 +281,8 @@ static void simulate_coding(const struct pass *pass, double seconds, const struc
         gcb_clock_wait(seconds * (double)m->plan->count / (double)pass->all->load->elements);
 }
 
-/* Exchanges a message. If a rank fails before its first round in the first exchange, all ranks
- * return its error. Any other error ends all ranks. */
+/* Exchanges a message. If a rank fails before the first round of the lane's first exchange of this
+ * message, all ranks return the error of that rank. Any other error ends all ranks. */
 static int run_message(struct pass *pass, const struct message *m)
 {
     struct measuring *r = pass->all;

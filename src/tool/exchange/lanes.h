@@ -33,17 +33,17 @@ int gcb_load_init(struct gcb_load *load, struct gcb_diag *diag);
 void gcb_load_fini(struct gcb_load *load); /* a zeroed struct is fine */
 
 /* Returns a hash of the messages' names, sizes and types, of which messages are sent dense, and of
- * the number of workers in the source. Ranks that exchange with each other must
- * have the same hash. */
+ * the number of workers in the source. Ranks that exchange with each other must have the same
+ * hash. */
 uint64_t gcb_load_hash(const struct gcb_load *load);
 
 /*
  * Measures real exchanges. Several methods exchange the same gradients in turn, so that a busy
  * machine slows all of them. All ranks call gcb_lanes_measure; the other functions are local.
  *
- * The first exchange of each method is not timed. With config->serial it is checked (check.h).
+ * The first exchange of each method is not timed, and with config->serial it is checked (check.h).
  * After each exchange the updates of all ranks are compared. Then each repeat runs every method
- * twice. The first run is as in training, for the time of the whole exchange. The second has a
+ * twice. The first run is as in training, for the time of the whole exchange. The second run has a
  * barrier before each round, for the times of the phases; the barrier keeps the time in which ranks
  * wait for each other out of the time of transfers.
  */
@@ -118,8 +118,8 @@ void gcb_lane_clear(struct gcb_lane *lane);
 /*
  * Sets `encode` and `sum` of a lane for a simulated cluster of `workers` workers. The times are
  * those in `rows`, which were read from the file `path`, scaled to a gradient of `elements`
- * elements (docs/payoff.md).
- * GCB_E_INVALID: the rows have no times of this codec with these parameters.
+ * elements (docs/payoff.md). Returns 0, or GCB_E_INVALID if the rows have no times of this method
+ * with these parameters.
  */
 int gcb_lane_take_times(struct gcb_lane *lane, const struct gcb_timed *rows, const char *path,
                         unsigned workers, double elements, struct gcb_diag *diag);

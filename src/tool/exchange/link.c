@@ -59,10 +59,10 @@ void gcb_link_fini(struct gcb_link *link)
     memset(link, 0, sizeof(*link));
 }
 
-/* Makes a transfer and returns its seconds on this rank. Before the transfer, each rank works on
- * the bytes, as ranks encode or add before each transfer of an exchange; the work is not timed.
- * Without the work, the ranks of a slow network would fall into a rhythm in which one direction
- * waits for the other. */
+/* Makes a transfer and returns its seconds on this rank. Before the transfer, each rank goes over
+ * the bytes four times, because ranks also encode or add before each transfer of an exchange. This
+ * work is not timed. Without the work, the ranks of a slow network would fall into a rhythm in
+ * which one direction waits for the other. */
 static double time_transfer(struct gcb_link *link, const struct gcb_link_size *size,
                             struct gcb_net *net)
 {
