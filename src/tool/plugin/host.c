@@ -120,7 +120,7 @@ static bool is_whole(const struct room *r)
     return whole;
 }
 
-/* Runs a function of the object on the bytes in host.in and answers. */
+/* Runs the object's encode or decode function on the bytes in host.in, and answers. */
 static void run(const struct gcbench_request *r)
 {
     const struct gcbench_at at = {r->seed, r->step, r->worker};

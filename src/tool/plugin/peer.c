@@ -11,7 +11,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
 
-#define POLL_MS 50            /* most milliseconds between looks at the process and the clock */
+#define POLL_MS 50            /* most milliseconds between checks of the clock while waiting */
 #define MOST_ERRORS (1 << 20) /* if standard error has more bytes, all are dropped */
 #define MOST_TEXT 200         /* room for the text of an answer in a message */
 #define MOST_STATUS 255       /* largest status of an answer */
@@ -82,10 +82,10 @@ static int start(struct gcb_peer *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* Ends a process of p->argv, or marks a process that the user has started as lost. If a process of
- * p->argv has ended by itself and not with exit status 0, diag says how. `what`: see
- * gcb_peer_ask. */
-static void end(struct gcb_peer *p, bool by_itself, const char *what, struct gcb_diag *diag)
+/* Ends a process of p->argv, or marks a process that the user has started as lost. `by_itself`: the
+ * process has closed its socket, so it gets END_SECONDS to end. If it ends in that time and not
+ * with exit status 0, diag says how. `what`: see gcb_peer_ask. */
+static void end_process(struct gcb_peer *p, bool by_itself, const char *what, struct gcb_diag *diag)
 {
     struct gcb_diag how = {.status = 0};
 
@@ -148,7 +148,7 @@ int gcb_peer_ask(struct gcb_peer *p, const struct gcbench_request *request, cons
     if (e == END_CLOSED)
         err = gcb_diag_set(diag, GCB_E_IO, "%s: the process ended or closed its output", what);
     if (err)
-        end(p, e == END_CLOSED, what, diag);
+        end_process(p, e == END_CLOSED, what, diag);
     if (err || !answer->status)
         return err;
     gcb_escape(shown, sizeof(shown), text);

@@ -60,7 +60,8 @@ static int bound(void *ctx, uint64_t n, size_t *bytes, struct gcb_diag *diag)
     if (p->object)
         err = ask(p, ENCODER, &request, NULL, &answer, &most, sizeof(most), "its bound", diag);
     if (!err && most > n * 16 + (1 << 20))
-        return gcb_diag_set(diag, GCB_E_IO, "its bound for %llu elements is %llu bytes",
+        return gcb_diag_set(diag, GCB_E_IO,
+                            "its bound for %llu elements is %llu bytes: over 16 bytes each + 1 MiB",
                             (unsigned long long)n, (unsigned long long)most);
     *bytes = most;
     return err;
@@ -260,7 +261,8 @@ static struct plugin *make(struct words *w, double seconds)
     return plugins = p;
 }
 
-/* Adds the method that *w describes. A shared object is loaded at once, which finds its errors. */
+/* Adds the method that *w describes. Asks for the bound of one element, so that a shared object is
+ * loaded at once, which finds its errors. */
 static int add(struct words *w, double seconds, struct gcb_diag *diag)
 {
     struct plugin *p = make(w, seconds);
