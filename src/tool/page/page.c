@@ -31,9 +31,9 @@ struct page {
     struct gcb_plot_data *plots; /* all rows that plots can use, owned; NULL: no plots */
 };
 
-/* The records that a page shows. There are too many `result` rows to keep, so a row here is the
- * mean error of a tensor's messages by one method. `payoff` rows of the model `measured` are kept
- * as the part `measured`. */
+/* The records that a page shows. There are too many `result` rows to keep, so page->rows has one
+ * row for each tensor and spec, with the mean error of the tensor's messages. `payoff` rows of the
+ * model `measured` are kept as the part `measured`. */
 static const enum gcb_record records_kept[] = {
     GCB_RECORD_ENVIRONMENT, GCB_RECORD_RESULT,   GCB_RECORD_SUMMARY, GCB_RECORD_KERNEL,
     GCB_RECORD_REPLAY,      GCB_RECORD_VERDICT,  GCB_RECORD_PAYOFF,  GCB_RECORD_MEASURED,
@@ -121,8 +121,8 @@ static void keep_row(struct page *page, enum gcb_record record, const struct gcb
     gcb_json_append(page->rows[record], copy);
 }
 
-/* Adds the error of a `result` row to the mean of its tensor and spec. Leaves out baselines, and
- * rows without a tensor, a spec or a finite error. */
+/* Adds the error of a `result` row to the mean of its tensor and spec. Leaves out baselines, rows
+ * without a tensor, a spec or a finite error, and pairs beyond MAX_ERRORS, which are counted. */
 static void add_error(struct page *page, const json_t *row)
 {
     const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR),

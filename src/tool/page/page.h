@@ -7,9 +7,9 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Result files as one page of HTML (docs/plots.md): an answer, charts, a table for each kind of
- * record, and pictures. The page has the rows as JSON and the pictures as SVG; its script (page.js)
- * makes everything else. The page needs no other file and no network.
+ * Result files as one page of HTML (docs/plots.md): an answer, pictures of plots, tables of the
+ * rows, and facts about the runs. The page has the rows as JSON and the pictures as SVG; its script
+ * (page.js) makes everything else. The page needs no other file and no network.
  */
 struct gcb_page_config {
     const char *title; /* NULL: the title is made from the names of the inputs */

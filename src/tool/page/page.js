@@ -62,8 +62,9 @@ function markOlder() {
 }
 markOlder();
 
-/* If there are more than 8 ways, those that no answer names and that are never the bar are
- * folded. */
+/* A way is a method with its parameters; the bar is the fastest of fp32, fp16 and bf16. If there
+ * are more than 8 ways, folds the rows of each way that no answer names and that is never the
+ * bar. */
 const isNamed = row => row.advice || (row.baseline && row.speedup_bar >= 1);
 const named = new Set(rows.payoff.filter(isNamed).map(row => row.spec));
 if (new Set(rows.payoff.map(row => row.spec)).size > 8)
@@ -263,7 +264,8 @@ const facts = [['results', 'page_results'], 'date', 'command', ['gcbench', 'vers
     ['OpenBLAS', 'openblas'], ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
 
 /* Makes the table of tensors: a row for each, with its mean error by each method. Shows at most
- * MOST methods. Folds all rows except the SHOWN rows with the largest errors. */
+ * MOST methods. Folds all rows except the SHOWN rows with the largest errors. showRuns also shows at
+ * most MOST runs. */
 const SHOWN = 20, MOST = 8;
 function makeTensors() {
     const labels = [...new Set(rows.result.map(row => row.page_label))], tensors = new Map();
@@ -312,7 +314,8 @@ function commandOf(row) {
     return first && !first.startsWith('-') ? first : baseName(program || 'results');
 }
 
-/* Makes an answer from the rows of comparisons or promises, because these commands write none. */
+/* Makes an answer from the rows of comparisons or promises, because regress and verify write none.
+ * Without rows there is no answer. */
 function countRows(list, bad, words) {
     if (!list.length) return [];
     const failed = count(list, bad), row = [...list].sort(newestFirst)[0];
@@ -413,8 +416,8 @@ function fillCell(cell, column, row) {
     add(cell, 'i', {}, ` [${ends.map(v => cut(shows[column.show](v, row))).join(', ')}]`);
 }
 
-/* Returns the columns that a table shows: those with a value, and the places in which its rows
- * differ. */
+/* Returns the columns that a table shows: those with a value, and those of `places` in which the
+ * rows of the table differ. */
 function chooseColumns({record, columns, where}, list) {
     const [first, ...rest] = makeColumns(record, columns);
     const at = makeColumns(record, where ? places : []).filter(c => differs(list, c.field));
@@ -452,7 +455,7 @@ function drawTable(parent, section, list, part) {
         t.note = add(bar, 'span', {role: 'status'});
         input.addEventListener('input', () => {
             t.words = input.value.split(/\s+/).filter(Boolean);
-            apply();
+            applyFilters();
         });
         table.parentNode.before(bar);
     }
@@ -490,7 +493,7 @@ function makeTest(t, word) {
 }
 
 /* Hides rows that the filters leave out. */
-function apply() {
+function applyFilters() {
     for (const t of tables) {
         const tests = t.words.map(word => makeTest(t, word));
         for (const item of t.rows) item.line.hidden = !tests.every(test => test(item));
@@ -499,7 +502,7 @@ function apply() {
     }
 }
 
-/* Writes once the places that all rows share. */
+/* Writes above the table those of `places`, except the run and the status, that all rows share. */
 function showCommon(parent, section, list) {
     const shared = makeColumns(section.record, places).filter(c => c.show !== 'word' &&
         c.field !== 'page_run' && list[0][c.field] !== undefined && !differs(list, c.field));
@@ -613,7 +616,7 @@ function showPage() {
 }
 
 showPage();
-apply();
+applyFilters();
 let opened = []; /* what is folded is printed too */
 addEventListener('beforeprint', () => {
     opened = all('details:not([open])');
