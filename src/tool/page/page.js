@@ -82,7 +82,8 @@ const newestFirst = (a, b) => dateOf(b).localeCompare(dateOf(a), 'en') || b.page
 
 /* ---- numbers ---- */
 
-/* Writes a number as gcb_number in src/tool/rows/number.c does. */
+/* Writes a number as gcb_number in src/tool/rows/number.c does, except that an exponent has no
+ * leading zero. */
 function digits(v, n) {
     const size = Math.abs(v);
     if (v !== 0 && (size >= 1e7 || size < 1e-3)) return v.toExponential(n - 1);
@@ -143,7 +144,8 @@ const places = [['run', 'page_run'], 'file', 'scope', 'device', 'threads', 'isa'
  * The tables in the order of the page. A column is a field, or [title, field], or [title, field,
  * true] if its cells also show an interval. The first column names the row.
  *   needs   only rows with this field are shown
- *   where   true: if rows differ in run, file, scope and so on, columns show these fields
+ *   where   true: columns show the fields of `places` in which rows differ, and a line above the
+ *           table shows fields of `places` that all rows share
  *   folds   more than 40 rows are folded under a line with this text
  *   quiet   rows of rank 2 are folded under a line with this text
  */
@@ -264,8 +266,8 @@ const facts = [['results', 'page_results'], 'date', 'command', ['gcbench', 'vers
     ['OpenBLAS', 'openblas'], ['OpenBLAS kernel', 'openblas_kernel'], ['inputs', 'input_xxh3']];
 
 /* Makes the table of tensors: a row for each, with its mean error by each method. Shows at most
- * MOST methods. Folds all rows except the SHOWN rows with the largest errors. showRuns also shows at
- * most MOST runs. */
+ * MOST methods. Folds all rows except the SHOWN rows with the largest errors. showRuns uses MOST
+ * too. */
 const SHOWN = 20, MOST = 8;
 function makeTensors() {
     const labels = [...new Set(rows.result.map(row => row.page_label))], tensors = new Map();
