@@ -90,8 +90,9 @@ struct message {
     uint64_t at;                     /* index of its first element in the arrays of `measuring` */
     const struct gcb_method *method; /* the lane's; identity for a message that is sent dense */
     struct gcb_exchange *exchange;
-    bool fixed;   /* all ranks send `bytes` bytes in an all-gather */
-    size_t bytes; /* in an all-gather: length that this rank's encoder always gives; 0: it varies */
+    bool fixed; /* all ranks send `bytes` bytes in an all-gather */
+    /* in an all-gather: the length that this rank's encoder always gives; 0: the length varies */
+    size_t bytes;
 };
 
 /* The state of gcb_lanes_measure on this rank. */
