@@ -122,7 +122,8 @@ static void keep_row(struct page *page, enum gcb_record record, const struct gcb
 }
 
 /* Adds the error of a `result` row to the mean of its tensor and spec. Leaves out baselines, rows
- * without a tensor, a spec or a finite error, and pairs beyond MAX_ERRORS, which are counted. */
+ * without a tensor, a spec or a finite error, and pairs beyond MAX_ERRORS,
+ * whose rows are counted. */
 static void add_error(struct page *page, const json_t *row)
 {
     const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR),
