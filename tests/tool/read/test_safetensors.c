@@ -133,7 +133,7 @@ static void test_names(void **state)
         refuse(header, 2, "impossible name");
     }
     snprintf(deep, sizeof(deep), "{\"%05000d\":{\"dtype\":\"F16\"}}", 0);
-    refuse(deep, 2, "longer than 4096 bytes");
+    refuse(deep, 2, "longer than 4095 bytes");
     snprintf(deep, sizeof(deep), "{\"%02000d\":{\"dtype\":\"F16\"}}", 0);
     refuse(deep, 2, "impossible name");
 }
