@@ -257,13 +257,10 @@ static uint32_t kth_of_collected(struct gcb_selection *s, struct gcb_bracket b, 
         n += gcb_magnitude(value[i]) < b.high;
     }
     top = s->kept - n;
-    if (b.high < GCB_INF_BITS && top >= k) {
-        *above = kernels->select.count(value, s->kept, b.high + 1);
-        if (*above < k)
-            return b.high;
+    if (top >= k) { /* always, if b.high is not finite */
+        *above = b.high < GCB_INF_BITS ? kernels->select.count(value, s->kept, b.high + 1) : k;
+        return *above < k ? b.high : gcb_select_kth(kernels, value, s->kept, k, above);
     }
-    if (b.high >= GCB_INF_BITS || top >= k)
-        return gcb_select_kth(kernels, value, s->kept, k, above);
     *above = kernels->select.count(ranked, n, b.low + 1);
     if (*above >= k - top)
         kth = gcb_select_kth(kernels, ranked, n, k - top, above);
